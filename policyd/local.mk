@@ -234,6 +234,7 @@ policyd_requests_libegs_requests_a_SOURCES = \
 	policyd/requests/remediate.h \
 	policyd/requests/remediate_drain.c \
 	policyd/requests/remediate_rows.c \
+	policyd/requests/remediate_run.c \
 	policyd/requests/remediate_text.c \
 	policyd/requests/report.c \
 	policyd/requests/requests.c \

@@ -1,6 +1,6 @@
 #!/bin/bash
 # 4130-gpu-rules.t - what rules do about GPUs that are not well
-# long: 60 s, a cluster and its daemon for each Slurm with plugins
+# long: 100 s, a cluster and its daemon for each Slurm with plugins
 # shellcheck disable=SC2016,SC2034 # sharness: bodies, test_description
 
 test_description='rules act on unhealthy GPUs, within limits, and undo that'
@@ -73,13 +73,24 @@ drained_nodes()
 	as root scontrol show node -o | grep -c 'State=[A-Z+]*DRAIN'
 }
 
-# install_notify: Notify= writes what it gets to a file
-install_notify()
+# install_programs: Notify= and the rule "watts" write what they get to files
+install_programs()
 {
 	as root sh -c 'printf "#!/bin/sh\ncat >>/var/lib/egs/warnings\n" \
-		>/etc/slurm/warned && chmod 755 /etc/slurm/warned &&
-		echo Notify=/etc/slurm/warned >>/etc/slurm/egs.conf' &&
+			>/etc/slurm/warned &&
+		printf "#!/bin/sh\n(id -un; cat) >/var/lib/egs/ran\n" \
+			>/etc/slurm/ran &&
+		chmod 755 /etc/slurm/warned /etc/slurm/ran &&
+		printf "%s\n" Notify=/etc/slurm/warned "$1" \
+			>>/etc/slurm/egs.conf' - \
+		"Rule=watts On=power Above=600 Do=run=/etc/slurm/ran Limit=100/hour" &&
 	egsctl reconfigure
+}
+
+# program_got REGEX: a line of what the program of the rule got
+program_got()
+{
+	as root grep -qE "$1" /var/lib/egs/ran
 }
 
 is_warned()
@@ -129,6 +140,15 @@ check_jobs()
 		driver_does "${old[@]}" "0 temp 40" &&
 		wait_rows 1 "n1\|0\|hot\|warn\|done\|$job\|undone" &&
 		node_has n1 State "^MIXED$" && job_is "$job" RUNNING
+	'
+	test_expect_success "$version: the program of a rule runs as SlurmUser and gets the reason" '
+		driver_does "${old[@]}" "0 power 650000" &&
+		wait_rows 1 "n1\|0\|watts\|run\|done\|$job" &&
+		program_got "^slurm$" &&
+		program_got "\"job\":\"$job\".*\"gpu\":0,\"rule\":\"watts\".*power 650 W, more than 600" &&
+		driver_does "${old[@]}" &&
+		wait_rows 1 "n1\|0\|watts\|run\|done\|$job\|undone" &&
+		as root rm /var/lib/egs/ran
 	'
 	test_expect_success "$version: PreemptMode=OFF of a partition keeps a job on a hot GPU" '
 		kept=$(once_running submit -w n1 -p off --gres=gpu:a100:1 --mem=100 \
@@ -265,8 +285,10 @@ check_limits()
 	'
 	test_expect_success "$version: rules only record what they would do in observe mode" '
 		egsctl mode observe --reason=try &&
-		driver_does "0 xid 79" "0 temp 91" &&
+		driver_does "0 xid 79" "0 temp 91" "0 power 650000" &&
 		wait_rows 2 "n[12]\|0\|fault\|drain\|(would|held)\|[0-9-]*" &&
+		wait_rows 2 "n[12]\|0\|watts\|run\|would\|[0-9-]*" &&
+		test_must_fail program_got . &&
 		wait_rows 2 "n[12]\|0\|hot\|warn\|would\|[0-9-]*" &&
 		test "$(drained_nodes)" -eq 0
 	'
@@ -277,7 +299,7 @@ run_all()
 	cluster_up slurm="$version" nodes=2 gpus=4 units \
 		conf="$notes/slurm.conf" egs-conf="$notes/egs.conf"
 	test_expect_success "$version: the daemons are up" '
-		wait_policyd slurmctld up && install_notify &&
+		wait_policyd slurmctld up && install_programs &&
 		noded_up n1 && noded_up n2
 	'
 	check_jobs

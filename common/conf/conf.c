@@ -6,6 +6,7 @@
 
 #include "common/base/program.h"
 #include "common/conf/internal.h"
+#include "common/conf/remedies.h"
 
 static struct egs_conf *new_conf(const char *path)
 {
@@ -51,23 +52,42 @@ int egs_conf_load(struct egs_conf **conf, const char *path,
 	return 0;
 }
 
+static bool is_of_kind(const struct egs_conf_item *item,
+		       enum egs_conf_kind kind)
+{
+	return item->sets_key && item->sets_key->kind == kind;
+}
+
+/* Notify=PROGRAM, or Do=run=PROGRAM among other remedies. */
+static int check_program(const struct egs_conf_item *item,
+			 struct egs_conf_problems *problems)
+{
+	bool is_list = is_of_kind(item, EGS_CONF_REMEDY);
+	struct egs_remedies does = { .set = 0 };
+	const char *path = NULL;
+	struct egs_err why;
+
+	if (is_list && egs_remedies_read(item->value, &does, NULL) == 0 &&
+	    does.set & EGS_REMEDY_RUN)
+		path = does.run;
+	if (is_of_kind(item, EGS_CONF_PROGRAM) &&
+	    strcasecmp(item->value, item->sets_key->def) != 0)
+		path = item->value;
+	if (!path || egs_program_check(path, &why) == 0)
+		return 0;
+	egs_conf_add_problem(problems, item, "%s%s",
+			     is_list ? "has a program that " : "", why.msg);
+	return -1;
+}
+
 int egs_conf_check_programs(const struct egs_conf *conf,
 			    struct egs_conf_problems *problems)
 {
-	struct egs_err why;
 	int rc = 0;
 
-	for (size_t i = 0; i < conf->doc.count; i++) {
-		const struct egs_conf_item *item = &conf->doc.items[i];
-
-		if (!item->sets_key ||
-		    item->sets_key->kind != EGS_CONF_PROGRAM ||
-		    strcasecmp(item->value, item->sets_key->def) == 0 ||
-		    egs_program_check(item->value, &why) == 0)
-			continue;
-		egs_conf_add_problem(problems, item, "%s", why.msg);
-		rc = -1;
-	}
+	for (size_t i = 0; i < conf->doc.count; i++)
+		if (check_program(&conf->doc.items[i], problems) < 0)
+			rc = -1;
 	return rc;
 }
 

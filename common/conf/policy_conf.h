@@ -209,23 +209,29 @@ enum egs_remedy {
 	EGS_REMEDY_MOVE = 16,  /* likewise, and the job goes to another node */
 	EGS_REMEDY_FENCE = 32, /* no managed job starts on the node */
 	EGS_REMEDY_DRAIN = 64, /* no job starts on the node */
+	EGS_REMEDY_RUN = 128,  /* run a program of the site */
 };
 
-/* These take a node from some job, or a job from its node, so a rule with one
- * needs a Limit=.
+/* A rule with one of these needs a Limit=: they take a node from some job, or a
+ * job from its node, or nobody knows what they do.
  */
-#define EGS_REMEDY_LIMITED \
-	((uint32_t)(EGS_REMEDY_MOVE | EGS_REMEDY_FENCE | EGS_REMEDY_DRAIN))
+#define EGS_REMEDY_LIMITED                                                  \
+	((uint32_t)(EGS_REMEDY_MOVE | EGS_REMEDY_FENCE | EGS_REMEDY_DRAIN | \
+		    EGS_REMEDY_RUN))
 
 /* With these, no managed job starts on the node while the reason holds. */
 #define EGS_REMEDY_AVOIDS ((uint32_t)(EGS_REMEDY_AVOID | EGS_REMEDY_MOVE))
 
-/* These count for RemediateMax=. */
-#define EGS_REMEDY_ACTS (EGS_REMEDY_LIMITED | EGS_REMEDY_AVOIDS)
+/* These take a node from jobs and count for RemediateMax=. */
+#define EGS_REMEDY_ACTS \
+	(EGS_REMEDY_AVOIDS | (uint32_t)(EGS_REMEDY_FENCE | EGS_REMEDY_DRAIN))
+
+#define EGS_RULE_RUN_SIZE 256
 
 /* Do= of a rule. */
 struct egs_remedies {
-	uint32_t set; /* bits of enum egs_remedy */
+	uint32_t set;		     /* bits of enum egs_remedy */
+	char run[EGS_RULE_RUN_SIZE]; /* the program of EGS_REMEDY_RUN */
 };
 
 /* Rule=NAME */

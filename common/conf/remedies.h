@@ -14,8 +14,8 @@
 const char *egs_remedies_name(enum egs_remedy remedy);
 enum egs_remedy egs_remedies_find(const char *name);
 
-/* Read "note,warn,drain" into '*out'.  Returns 0, or -1 with '*out' unchanged
- * and a predicate in 'err' (values.h).
+/* Read "note,warn,run=PROGRAM" into '*out'.  Returns 0, or -1 with '*out'
+ * unchanged and a predicate in 'err' (values.h).
  */
 int egs_remedies_read(const char *text, struct egs_remedies *out,
 		      struct egs_err *err);

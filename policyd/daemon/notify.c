@@ -29,9 +29,8 @@ static void set_job(const struct egs_daemon *d, const struct egs_job *j,
 				egs_daemon_conf(d)->team[j->facts.team].name);
 }
 
-/* NULL: out of memory. */
-static char *format_warning(const struct egs_daemon *d,
-			    const struct egs_warning *w)
+char *egs_notify_format(const struct egs_daemon *d, const struct egs_warning *w,
+			uint32_t dropped)
 {
 	struct egs_msg *msg = egs_msg_new();
 	const char *text;
@@ -50,11 +49,12 @@ static char *format_warning(const struct egs_daemon *d,
 	egs_msg_set_str(msg, "node", w->node);
 	if (w->node && w->gpu >= 0)
 		egs_msg_set_int(msg, "gpu", w->gpu);
+	egs_msg_set_str(msg, "rule", w->rule);
 	if (w->observed)
 		egs_msg_set_bool(msg, "observed", true);
 	egs_msg_set_str(msg, "text", w->text);
-	if (d->notify.dropped)
-		egs_msg_set_int(msg, "dropped", d->notify.dropped);
+	if (dropped)
+		egs_msg_set_int(msg, "dropped", dropped);
 	text = egs_msg_to_text(msg, &len);
 	if (!text || asprintf(&copy, "%s\n", text) < 0)
 		copy = NULL;
@@ -88,7 +88,7 @@ static void drop_warning(struct egs_notify *n)
 static void queue_warning(struct egs_daemon *d, const struct egs_warning *w)
 {
 	struct egs_notify *n = &d->notify;
-	char *text = has_room(n) ? format_warning(d, w) : NULL;
+	char *text = has_room(n) ? egs_notify_format(d, w, n->dropped) : NULL;
 
 	if (!text) {
 		drop_warning(n);

@@ -7,7 +7,7 @@
  * as one JSON object on one line:
  *
  *	{"kind":"idle","time":1763466600,"cluster":"c1","job":"901",
- *	 "user":"alice","team":"vision","node":"n7","gpu":3,
+ *	 "user":"alice","team":"vision","node":"n7","gpu":3,"rule":"hot",
  *	 "text":"1 of 4 GPUs ...","dropped":12}
  *
  * Keys without a value are absent.  "observed":true means that EGS has only
@@ -39,6 +39,7 @@ struct egs_warning {
 	const struct egs_job *job; /* whose job it is about */
 	const char *node;
 	int gpu; /* number of the GPU of 'node', -1: none */
+	const char *rule;
 	bool observed;
 };
 
@@ -55,6 +56,12 @@ struct egs_notify {
 };
 
 void egs_notify_send(struct egs_daemon *d, const struct egs_warning *warning);
+
+/* The JSON of a warning, to be freed; NULL: out of memory.  'dropped' is 0, or
+ * how many were not told before.
+ */
+char *egs_notify_format(const struct egs_daemon *d,
+			const struct egs_warning *warning, uint32_t dropped);
 
 /* Once a second: look after the program, and start the next. */
 void egs_notify_tick(struct egs_daemon *d);

@@ -126,18 +126,19 @@ static void set_fence(struct egs_daemon *d, const struct egs_health_action *a,
 			      fenced ? "yes" : "no", err.msg);
 }
 
-static void send_warning(struct egs_daemon *d,
-			 const struct egs_health_action *a,
-			 const char *sentence)
+static struct egs_warning make_warning(const struct egs_daemon *d,
+				       const struct egs_health_action *a,
+				       const char *sentence)
 {
-	egs_notify_send(d, &(struct egs_warning){
-				   .kind = "rule",
-				   .text = sentence,
-				   .job = egs_remediate_find_holder(d, a),
-				   .node = egs_remediate_node_name(d, a->node),
-				   .gpu = (int)a->gpu,
-				   .observed = a->observed,
-			   });
+	return (struct egs_warning){
+		.kind = "rule",
+		.text = sentence,
+		.job = egs_remediate_find_holder(d, a),
+		.node = egs_remediate_node_name(d, a->node),
+		.gpu = (int)a->gpu,
+		.rule = a->rule,
+		.observed = a->observed,
+	};
 }
 
 static void avoid_node(struct egs_daemon *d, uint32_t node, bool avoided)
@@ -198,13 +199,17 @@ static void do_remedy(struct egs_daemon *d, const struct egs_health_action *a,
 		      enum egs_remedy remedy)
 {
 	struct egs_text sentence, reason;
+	struct egs_warning warning;
 
 	egs_remediate_sentence(d, a, &sentence);
 	log_remedy(d, a, remedy, sentence.text);
+	warning = make_warning(d, a, sentence.text);
 	if (remedy == EGS_REMEDY_WARN)
-		send_warning(d, a, sentence.text);
+		egs_notify_send(d, &warning);
 	if (a->observed)
 		return;
+	if (remedy == EGS_REMEDY_RUN)
+		egs_remediate_order_run(d, a, &warning);
 	if (remedy & EGS_REMEDY_AVOIDS)
 		avoid_node(d, a->node, true);
 	if (remedy == EGS_REMEDY_MOVE)
@@ -387,6 +392,7 @@ static void free_remediate(struct egs_daemon *d)
 	if (!r)
 		return;
 	egs_health_free(r->health);
+	egs_remediate_free_runs(r);
 	free(r->order);
 	free(r);
 }
@@ -407,11 +413,17 @@ static void read_rows_early(struct egs_daemon *d)
 		is_restored(d);
 }
 
+static void on_tick(struct egs_daemon *d)
+{
+	egs_remediate_send_orders(d);
+	egs_remediate_run_next(d);
+}
+
 const struct egs_part egs_remediate_part = {
 	.name = "remediate",
 	.init = init_remediate,
 	.stop = free_remediate,
-	.tick = egs_remediate_send_orders,
+	.tick = on_tick,
 	.nodes_polled = read_rows_early,
 	.reloaded = use_new_rules,
 	.node_drained = egs_remediate_drained,

@@ -4,6 +4,7 @@
  *				of the store and to the cluster
  *	remediate_rows.c	the rows, and how a new daemon reads them
  *	remediate_drain.c	drains of nodes, by the worker
+ *	remediate_run.c		programs of rules
  *	remediate_text.c	what is wrong and what is done, in words
  *
  * Rows of the store are written before anything is done.  A new daemon reads
@@ -18,6 +19,7 @@
 #include "policyd/requests/requests.h"
 
 struct egs_drain_order;
+struct egs_run_order;
 
 struct egs_remediate {
 	struct egs_health *health;
@@ -26,6 +28,9 @@ struct egs_remediate {
 	bool fenced_by_others;
 	struct egs_drain_order *order;
 	size_t norders, order_room;
+	struct egs_program program; /* of the first of 'run' */
+	struct egs_run_order *run;
+	size_t nruns, run_room;
 };
 
 /* A node has sent samples. */
@@ -52,6 +57,13 @@ int egs_remediate_write_rows(struct egs_daemon *d,
 
 /* Read the rows of an earlier daemon. */
 int egs_remediate_read_rows(struct egs_daemon *d, struct egs_err *err);
+
+/* The remedy of this action, which began in the last hour, has ended so: set
+ * the outcome of its row.  A failure is logged.
+ */
+void egs_remediate_answer(struct egs_daemon *d,
+			  const struct egs_health_action *a,
+			  enum egs_remedy remedy, const char *outcome);
 
 /* Seconds of a clock that is never set: steps of the machine's clock must not
  * make a condition old.
@@ -91,7 +103,24 @@ void egs_remediate_drained(struct egs_daemon *d,
 			   const struct egs_drain_params *params,
 			   enum egs_drain_outcome outcome, const char *text);
 
+/* ---- remediate_run.c ---- */
+
+/* Run the program of a rule with this warning, when its turn comes. */
+void egs_remediate_order_run(struct egs_daemon *d,
+			     const struct egs_health_action *a,
+			     const struct egs_warning *warning);
+
+/* Once a second: look after the program, and start the next. */
+void egs_remediate_run_next(struct egs_daemon *d);
+
+/* Kill the program and forget what waits. */
+void egs_remediate_free_runs(struct egs_remediate *r);
+
 /* ---- remediate_text.c ---- */
+
+/* The rule of an action; NULL: it only notes, or egs.conf has it no more. */
+const struct egs_rule *egs_remediate_find_rule(const struct egs_daemon *d,
+					       const char *name);
 
 /* "GPU 3 of n1: temperature 91 C, more than 85 for 5m". */
 const char *egs_remediate_sentence(const struct egs_daemon *d,

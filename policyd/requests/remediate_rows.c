@@ -80,7 +80,8 @@ static const char *choose_outcome(const struct egs_daemon *d,
 		return EGS_REMEDIATION_DONE;
 	if (a->observed)
 		return EGS_REMEDIATION_WOULD;
-	if (remedy == EGS_REMEDY_DRAIN || remedy == EGS_REMEDY_MOVE)
+	if (remedy == EGS_REMEDY_DRAIN || remedy == EGS_REMEDY_MOVE ||
+	    remedy == EGS_REMEDY_RUN)
 		return EGS_REMEDIATION_SENT;
 	if (remedy == EGS_REMEDY_FENCE &&
 	    d->requests->remediate->fenced_by_others)
@@ -269,6 +270,20 @@ int egs_remediate_write_rows(struct egs_daemon *d,
 			rc = write_begin(d, a, (enum egs_remedy)bit, err);
 	}
 	return rc;
+}
+
+void egs_remediate_answer(struct egs_daemon *d,
+			  const struct egs_health_action *a,
+			  enum egs_remedy remedy, const char *outcome)
+{
+	struct egs_remediation row = make_row(d, a, remedy);
+	struct egs_err err;
+
+	row.outcome = outcome;
+	if (egs_daemon_begin(d, &err) == 0 &&
+	    egs_daemon_check_store(
+		    d, egs_remediation_answer(d->store, &row, &err), &err) == 0)
+		egs_daemon_commit(d, &err);
 }
 
 /* ---- an earlier daemon ---- */

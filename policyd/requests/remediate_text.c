@@ -6,9 +6,8 @@
 #include "policyd/health/xid.h"
 #include "policyd/requests/remediate.h"
 
-/* The rule of an action; NULL: it only notes, or egs.conf has it no more. */
-static const struct egs_rule *find_rule(const struct egs_daemon *d,
-					const char *name)
+const struct egs_rule *egs_remediate_find_rule(const struct egs_daemon *d,
+					       const char *name)
 {
 	const struct egs_policy_conf *conf = egs_daemon_conf(d);
 	int i = egs_conf_find_rule(conf, name);
@@ -20,7 +19,7 @@ const char *egs_remediate_sentence(const struct egs_daemon *d,
 				   const struct egs_health_action *a,
 				   struct egs_text *text)
 {
-	const struct egs_rule *rule = find_rule(d, a->rule);
+	const struct egs_rule *rule = egs_remediate_find_rule(d, a->rule);
 	const struct egs_node_info *node =
 		egs_cluster_get_node(d->cluster, a->node);
 	const char *words = egs_xid_describe(a->xid);
@@ -54,7 +53,7 @@ const char *egs_remediate_bound(const struct egs_daemon *d,
 				const struct egs_health_action *a,
 				struct egs_text *text)
 {
-	const struct egs_rule *rule = find_rule(d, a->rule);
+	const struct egs_rule *rule = egs_remediate_find_rule(d, a->rule);
 	char limit[EGS_CONF_VALUE_MAX] = "none";
 
 	if (a->bound == EGS_HEALTH_MAX)

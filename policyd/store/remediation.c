@@ -43,6 +43,18 @@ int egs_remediation_undone(struct egs_store *store, const char *node,
 		err, "isss", at, why, node, remedy);
 }
 
+int egs_remediation_answer(struct egs_store *store,
+			   const struct egs_remediation *row,
+			   struct egs_err *err)
+{
+	return egs_sql_run_row(
+		store,
+		"UPDATE remediation SET outcome=:outcome WHERE"
+		" at BETWEEN :at-3600 AND :at AND rule=:rule AND node=:node"
+		" AND gpu=:gpu AND xid=:xid AND remedy=:remedy AND outcome=''",
+		EGS_TABLE_REMEDIATION, row, err);
+}
+
 int egs_remediation_find_run(
 	struct egs_store *store, uint32_t job_id, uint32_t restarts,
 	void (*fn)(void *arg, const struct egs_job_run *run, const char *user),

@@ -16,6 +16,7 @@
 #define EGS_REMEDIATION_HELD	 "held"	    /* a limit is reached */
 #define EGS_REMEDIATION_OPERATOR "operator" /* it is an operator's */
 #define EGS_REMEDIATION_REFUSED	 "refused"  /* the job cannot be moved */
+#define EGS_REMEDIATION_FAILED	 "failed"   /* so did the program */
 #define EGS_REMEDIATION_UNDOING	 "undoing"  /* being undone */
 
 /* Strings may be NULL when written and are "" when read. */
@@ -42,7 +43,8 @@ struct egs_remediation {
  * outcome is 'from'.  Set 'undone_at', 'undone' and, if it is not "",
  * 'outcome' of the open row of 'rule', 'node', 'gpu', 'xid' and 'remedy'. Close
  * all open rows of 'node' and 'remedy' that are being undone; the row above is
- * never one of these.
+ * never one of these.  Set 'outcome' of the row of 'rule', 'node', 'gpu', 'xid'
+ * and 'remedy' that began within an hour before 'at' and has no outcome.
  */
 int egs_remediation_add(struct egs_store *store,
 			const struct egs_remediation *row, struct egs_err *err);
@@ -53,6 +55,9 @@ int egs_remediation_end(struct egs_store *store,
 			const struct egs_remediation *row, struct egs_err *err);
 int egs_remediation_undone(struct egs_store *store, const char *node,
 			   const char *remedy, egs_time_t at, const char *why,
+			   struct egs_err *err);
+int egs_remediation_answer(struct egs_store *store,
+			   const struct egs_remediation *row,
 			   struct egs_err *err);
 
 /* Call 'fn' with the last attempt of a job of this number and restarts, and its

@@ -147,7 +147,18 @@ static const struct {
 	{ "Rule=r On=xid Do=note,drian\n",
 	  { "egs.conf:1: Rule=r: Do=note,drian has 'drian', which is not a "
 	    "value; did you mean 'drain'? (values: note, warn, avoid, "
-	    "move, fence, drain)" } },
+	    "move, fence, drain, run)" } },
+	{ "Rule=r On=xid Do=run Limit=1/day\n",
+	  { "egs.conf:1: Rule=r: Do=run has 'run', which needs a value: "
+	    "run=PROGRAM" } },
+	{ "Rule=r On=xid Do=warn=1\n",
+	  { "egs.conf:1: Rule=r: Do=warn=1 has 'warn=1', which has a value, "
+	    "but warn takes none" } },
+	{ "Rule=r On=xid Do=run=reset.sh Limit=1/day\n",
+	  { "egs.conf:1: Rule=r: Do=run=reset.sh has 'run=reset.sh', which is "
+	    "not a path that begins with / and is shorter than 256 bytes" } },
+	{ "Rule=r On=xid Do=run=/bin/a,run=/bin/b Limit=1/day\n",
+	  { "egs.conf:1: Rule=r: Do=run=/bin/a,run=/bin/b has 'run' twice" } },
 	{ "Rule=r On=xid Do=note,note\n",
 	  { "egs.conf:1: Rule=r: Do=note,note has 'note' twice" } },
 	{ "Rule=r\n", { "egs.conf:1: Rule=r has no On=, which is required" } },

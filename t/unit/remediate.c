@@ -2,20 +2,25 @@
  *
  * n1 has four GPUs; job 7 of alice has GPUs 1 and 2.
  */
+#include <sys/stat.h>
+
+#include "common/base/clock.h"
 #include "policyd/requests/remediate.h"
 #include "policyd/store/remediation.h"
 #include "t/lib/unit/samples_fixture.h"
 #include "t/lib/unit/tap.h"
 
-/* What GPU 1 shows: an XID of a run of job 7, and its temperature. */
+/* What GPU 1 shows: an XID of a run of job 7, temperature and power. */
 static struct egs_gpu_xid shown;
-static int64_t shown_c;
+static int64_t shown_c, shown_w;
 
 static void show_gpu(struct egs_gpu_sample *sample)
 {
 	if (sample->gpu != 1)
 		return;
 	egs_gpu_sample_set(sample, EGS_GPU_TEMP_C, shown_c,
+			   EGS_GPU_SOURCE_NVML);
+	egs_gpu_sample_set(sample, EGS_GPU_POWER_MW, shown_w * 1000,
 			   EGS_GPU_SOURCE_NVML);
 	sample->xid[0] = shown;
 	sample->nxids = shown.count ? 1 : 0;
@@ -111,6 +116,88 @@ static void a_new_daemon_counts_nothing_twice(void)
 	       "an XID of the next job is noted on that job");
 }
 
+/* ---- programs ---- */
+
+static void make_program(const char *script)
+{
+	char text[512];
+
+	snprintf(text, sizeof(text), "#!/bin/sh\ncd %s\n%s\n", conf_dir,
+		 script);
+	conf_write("program", text);
+	if (chmod("program", 0755) < 0)
+		err(1, "program");
+}
+
+/* GPU 1 draws power, so that the program is run; wait until it has ended. */
+static void run_program(void)
+{
+	uint64_t begin = egs_now_ms();
+
+	shown_w = 800;
+	send_samples(show_gpu);
+	do {
+		egs_remediate_part.tick(d);
+		poll(NULL, 0, 5);
+	} while (d->requests->remediate->nruns && egs_now_ms() - begin < 60000);
+	shown_w = 70;
+	send_samples(show_gpu);
+}
+
+static bool file_has(const char *name, const char *words)
+{
+	char text[2048] = "";
+	FILE *f = fopen(name, "re");
+	size_t n = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
+
+	if (f)
+		fclose(f);
+	text[n] = '\0';
+	return strstr(text, words) != NULL;
+}
+
+static void programs_of_rules(void)
+{
+	make_program("cat >got; env >env; echo noise; echo noise >&2");
+	run_program();
+	ok(file_has("got", "\"rule\":\"watts\"") &&
+		   file_has("got", "\"gpu\":1") &&
+		   file_has("got", "power 800 W, more than 700"),
+	   "a program of a rule gets the rule, the GPU and the reason as JSON");
+	ok(!file_has("env", "EGS_SECRET"),
+	   "a program of a rule does not see the daemon's environment");
+	is_int(count_rows("remedy='run' AND outcome='done' AND undone_at>0"), 1,
+	       "a program that has ended well is done");
+	make_program("exit 3");
+	run_program();
+	is_int(count_rows("remedy='run' AND outcome='failed'"), 1,
+	       "a program that ends with an exit code has failed");
+	remove("got");
+	make_program("cat >got");
+	run_program();
+	is_int(count_rows("remedy='run' AND outcome='held'"), 1,
+	       "a program is not run more often than Limit= allows");
+	ok(access("got", F_OK) < 0, "a program beyond Limit= is not started");
+}
+
+static void a_bad_program_is_refused(void)
+{
+	char want[600];
+	struct egs_err why_not;
+
+	if (chmod("program", 0777) < 0)
+		err(1, "program");
+	is_int(egs_daemon_begin_reload(d, &why_not), -1,
+	       "a rule's program that all users can write is refused");
+	snprintf(want, sizeof(want),
+		 "Rule=watts: Do=run=%s/program has a program that can be "
+		 "written by others than its owner",
+		 conf_dir);
+	ok(strstr(why_not.msg, want) != NULL, "the refusal names the line: %s",
+	   why_not.msg);
+	chmod("program", 0755);
+}
+
 static void old_rows_are_pruned(void)
 {
 	struct egs_remediation row = { .at = 10, .rule = "old", .remedy = "x" };
@@ -131,21 +218,37 @@ static void old_rows_are_pruned(void)
 	is_int(count_rows("rule='old'"), 10, "rows that are open stay");
 }
 
+static void write_conf(void)
+{
+	static char text[2048];
+
+	snprintf(text, sizeof(text),
+		 "Mode=enforce\nTierOrder=prod,scavenge\n"
+		 "GpuType=a100\nPhase=label Gpus=any\n"
+		 "Tier=scavenge MinRuntime=0s\n"
+		 "Team=red Users=alice Quota=a100:4 MaxGpus=a100:8 "
+		 "DefaultTier=scavenge\n"
+		 "Rule=hot On=temperature Above=85 Do=move Limit=9/hour\n"
+		 "Rule=watts On=power Above=700 Do=run=%s/program "
+		 "Limit=2/hour\n",
+		 conf_dir);
+	daemon_conf = text;
+}
+
 int main(void)
 {
 	plan_none();
 	conf_enter();
-	daemon_conf = "Mode=enforce\nTierOrder=prod,scavenge\n"
-		      "GpuType=a100\nPhase=label Gpus=any\n"
-		      "Tier=scavenge MinRuntime=0s\n"
-		      "Team=red Users=alice Quota=a100:4 MaxGpus=a100:8 "
-		      "DefaultTier=scavenge\n"
-		      "Rule=hot On=temperature Above=85 Do=move Limit=9/hour\n";
+	setenv("EGS_SECRET", "1", 1);
+	make_program("exit 0");
+	write_conf();
 	daemon_start();
 	answer = egs_msg_new();
 	protected_jobs_stay();
 	an_xid_finds_its_job();
 	a_new_daemon_counts_nothing_twice();
+	programs_of_rules();
+	a_bad_program_is_refused();
 	old_rows_are_pruned();
 	egs_msg_free(answer);
 	daemon_stop();
