@@ -16,6 +16,7 @@ egs_policyd_libs = $(egs_policyd_rooms) $(egs_common_libs) \
 
 noinst_LIBRARIES += policyd/policy/libegs-policy.a
 policyd_policy_libegs_policy_a_SOURCES = \
+	policyd/policy/wish.c \
 	policyd/policy/claims.c \
 	policyd/policy/deadline.c \
 	policyd/policy/event.h \
@@ -62,6 +63,8 @@ policyd_slurm_libegs_slurm_a_SOURCES = \
 	policyd/slurm/facts.h \
 	policyd/slurm/grow_job.c \
 	policyd/slurm/grow_job.h \
+	policyd/slurm/hold_job.c \
+	policyd/slurm/hold_job.h \
 	policyd/slurm/node_filter.c \
 	policyd/slurm/node_filter.h \
 	policyd/slurm/read_jobs.c \
@@ -107,6 +110,8 @@ policyd_cluster_libegs_cluster_a_SOURCES = \
 	policyd/cluster/cluster.c \
 	policyd/cluster/cluster.h \
 	policyd/cluster/cluster_internal.h \
+	policyd/cluster/dependency.c \
+	policyd/cluster/dependency.h \
 	policyd/cluster/job_event.c \
 	policyd/cluster/query.c
 
@@ -200,6 +205,8 @@ policyd_daemon_libegs_daemon_a_SOURCES = \
 
 noinst_LIBRARIES += policyd/requests/libegs-requests.a
 policyd_requests_libegs_requests_a_SOURCES = \
+	policyd/requests/abort_targets.c \
+	policyd/requests/abort_targets.h \
 	policyd/requests/gpu_advice.c \
 	policyd/requests/gpu_advice.h \
 	policyd/requests/gpu_samples.c \
@@ -223,6 +230,7 @@ policyd_requests_libegs_requests_a_SOURCES = \
 	policyd/requests/node_gpu_users.c \
 	policyd/requests/node_relay.c \
 	policyd/requests/node_rundir.c \
+	policyd/requests/op_abort.c \
 	policyd/requests/op_fence.c \
 	policyd/requests/op_preempt.c \
 	policyd/requests/op_shrink.c \

@@ -149,17 +149,25 @@ run
 complains 'egsctl without a verb is refused' <<<'egsctl: missing verb; see egsctl --help'
 run chekc good.conf
 complains 'an unknown verb is refused with a suggestion' <<'END'
-egsctl: 'chekc' is not a verb; did you mean 'check'? (verbs: check, doctor, show, top, metrics, update, mode, preempt, shrink, pause, unpause, reconfigure, ping)
+egsctl: 'chekc' is not a verb; did you mean 'check'? (verbs: check, doctor, show, top, metrics, update, mode, preempt, shrink, abort, hold, release, pause, unpause, reconfigure, ping)
 END
-run abort workload=fraud/retrain --checkpoint=try --requeue=no --reason=x
-complains 'a verb of a later version is refused' <<<'egsctl: abort is not in this version'
+run abort --reason=x
+complains 'abort without a job or a workload is refused' <<<'egsctl: abort needs job=ID or workload=NAME'
+run hold 81234 --reason=x
+complains 'hold with a bare job id is refused' <<<"egsctl: '81234' is not KEY=VALUE"
+run release workload=fraud
+complains 'release without a reason is refused' <<<'egsctl: release needs a reason: --reason=TEXT'
+run abort job=81234 --reason=x --socket=/nowhere
+ends 'abort without a daemon exits with 2' 2
+does 'abort without a daemon names the command of Slurm' \
+	grep -x 'egsctl: without egs-policyd, and without a checkpoint: scancel 81234' err
 run show tiets good.conf
 complains 'an unknown subject is refused with a suggestion' <<'END'
 egsctl: 'tiets' is not a subject; did you mean 'tiers'? (subjects: config, tiers, jobs, teams, phases, workloads, nodes, gpus, intents, preemptions, map, waiting)
 END
 run check --jsno good.conf
 complains 'an unknown option is refused with a suggestion' <<'END'
-egsctl: --jsno is not an option; did you mean 'json'? (options: noheader, parsable, json, format, long, preflight, once, delay, sort, gpus, reason, socket, cluster, timeout, help, version)
+egsctl: --jsno is not an option; did you mean 'json'? (options: noheader, parsable, json, format, long, preflight, once, delay, sort, gpus, checkpoint, requeue, dependents, dry-run, yes, reason, socket, cluster, timeout, help, version)
 END
 run check good.conf bad.conf
 complains 'check refuses a second file' <<<"egsctl: 'bad.conf' is one operand too many"

@@ -235,6 +235,63 @@ check_why()
 	'
 }
 
+# lists USER JOB: the user may abort the job, as slurmctld knows by slurmdbd
+lists()
+{
+	as root egsctl reconfigure && as "$1" egsctl abort job="$2" --dry-run 2>err
+}
+
+is_refused()
+{
+	as root egsctl reconfigure &&
+	! as "$1" egsctl abort job="$2" --dry-run 2>err &&
+	grep "job $2 is not yours" err
+}
+
+check_leads()
+{
+	test_expect_success "$version: a coordinator of the job's account in a team may abort a job, and no other user" '
+		as root sacctmgr -i add coordinator account=fraud names=carol &&
+		as root sacctmgr -i add coordinator account=vision names=dave &&
+		job=$(submit --account=fraud --gres=gpu:a100:1 hold.sh) &&
+		wait_state "$job" RUNNING &&
+		wait_why alice "$job" "within quota" &&
+		wait_until 60 "carol leads fraud" lists carol "$job" &&
+		is_refused dave "$job" && is_refused bob "$job" &&
+		other=$(submit --user=bob --account=vision hold.sh) &&
+		wait_state "$other" RUNNING &&
+		wait_until 60 "root may abort job $other" lists root "$other" &&
+		is_refused dave "$other" && is_refused carol "$other" &&
+		as carol egsctl abort job="$job" --checkpoint=skip --reason="wrong data" &&
+		wait_state "$job" CANCELLED && job_is "$other" RUNNING
+	'
+	test_expect_success "$version: a coordinator holds and releases jobs of the account, but no job that an operator holds" '
+		job=$(submit --account=fraud --begin=now+1hour --gres=gpu:a100:1 hold.sh) &&
+		wait_until 60 "carol sees job $job" lists carol "$job" &&
+		as carol egsctl hold job="$job" --reason=wait &&
+		wait_until 60 "job $job is held" has_reason "$job" JobHeldUser &&
+		as root scontrol hold "$job" &&
+		wait_until 60 "job $job is held by an operator" has_reason "$job" JobHeldAdmin &&
+		as root egsctl reconfigure &&
+		test_must_fail as carol egsctl release job="$job" --reason=go 2>err &&
+		grep "is held by an operator" err &&
+		as root scancel "$job" "$other" && wait_queue_empty
+	'
+	test_expect_success "$version: a user who coordinates no account any more is no lead" '
+		as root sacctmgr -i delete coordinator account=fraud names=carol &&
+		job=$(submit --account=fraud --gres=gpu:a100:1 hold.sh) &&
+		wait_state "$job" RUNNING &&
+		wait_until 60 "root may abort job $job" lists root "$job" &&
+		wait_until 60 "carol is refused" is_refused carol "$job" &&
+		as root scancel "$job" && wait_queue_empty
+	'
+}
+
+has_reason()
+{
+	[ "$(job_field "$1" Reason)" = "$2" ]
+}
+
 check_without_slurmctld()
 {
 	test_expect_success "$version: without slurmctld doctor fails, and check tells what it did not ask" '
@@ -256,6 +313,7 @@ for version in $EGS_TEST_VERSIONS; do
 	! has_plugins "$version" || check_settings
 	check_judgement
 	! has_plugins "$version" || check_why
+	! has_plugins "$version" || check_leads
 	check_without_slurmctld
 	cluster_down
 done

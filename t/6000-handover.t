@@ -177,10 +177,189 @@ check_handover()
 	'
 }
 
+# is_held JOB REASON
+is_held()
+{
+	[ "$(job_field "$1" JobState) $(job_field "$1" Reason)" = "PENDING $2" ]
+}
+
+# known JOB...: wait until egs-policyd knows the jobs
+known()
+{
+	local job
+
+	for job; do
+		wait_until 60 "egs-policyd knows job $job" \
+			knows "$job" >&2 || return 1
+	done
+}
+
+knows()
+{
+	as root egsctl show jobs -nP -o jobid | grep -qxF "$1"
+}
+
+# tasks_in_state ARRAY STATE: ids of its records, as squeue writes them
+tasks_in_state()
+{
+	as root squeue -h -j "$1" -t "$2" -o %i | sort
+}
+
+# counts_tasks ARRAY STATE NUMBER
+counts_tasks()
+{
+	[ "$(tasks_in_state "$1" "$2" | wc -l)" = "$3" ]
+}
+
+is_gone()
+{
+	[ -z "$(as root squeue -h -j "$1" 2>/dev/null)" ]
+}
+
+# answers KEY JOB [STEP]: abort JOB on a terminal, and press KEY and Enter
+answers()
+{
+	"$srcdir/t/lib/check/in-terminal" 100x24 "see=$2 .*cancelled" \
+		"see=abort these jobs" key="$1"$'\n' "${@:3}" -- \
+		"$srcdir/contrib/sandbox" exec "$cluster" --user=alice -- \
+		/opt/egs/sbin/egsctl abort job="$2" --checkpoint=skip \
+		--reason=x >"$notes/terminal" 2>&1
+	cat "$notes/terminal"
+}
+
+check_abort()
+{
+	test_expect_success "$version: egsctl abort lists jobs and their dependents, and does nothing with --dry-run" '
+		victim=$(victim gpu eval "/opt/egs/bin/egs yield; exec sleep 600") &&
+		next=$(submit --dependency=afterok:"$victim" --partition=gpu \
+			--gres=gpu:a100:1 hold.sh) &&
+		last=$(submit --dependency=afterok:"$next" --partition=gpu hold.sh) &&
+		tidy=$(submit --dependency=afterany:"$victim" --partition=gpu \
+			--gres=gpu:a100:1 hold.sh) &&
+		known "$victim" "$next" "$last" "$tidy" &&
+		as alice egsctl abort job="$victim" --dry-run -nP >got &&
+		cat >want <<-END &&
+		$victim|alice|fraud|running|4|asked to checkpoint within 300 s, then cancelled
+		$next|alice|fraud|pending|1|cancelled: it depends on job $victim
+		$last|alice|fraud|pending|0|cancelled: it depends on job $next
+		END
+		test_cmp want got &&
+		as alice egsctl abort job="$victim" --dry-run -nP --dependents=keep >got &&
+		head -1 want >one && test_cmp one got &&
+		job_is "$victim" RUNNING && ! says "$victim" asked
+	'
+	test_expect_success "$version: another user cannot abort, hold or release a job, nor its workload" '
+		for verb in abort hold release; do
+			test_must_fail as bob egsctl $verb job="$victim" --reason=mine 2>err &&
+			grep "job $victim is not yours" err || return 1
+		done &&
+		test_must_fail as bob egsctl abort workload=score --reason=mine 2>err &&
+		grep "workload score has no job for that, or none that is yours" err &&
+		test_must_fail as bob egsctl abort job=999999 --reason=mine 2>err &&
+		grep "job 999999 is not known" err &&
+		job_is "$victim" RUNNING
+	'
+	test_expect_success "$version: an abort with a bad option is refused" '
+		test_must_fail as alice egsctl abort job="$victim" --checkpoint=maybe --reason=x 2>err &&
+		grep "checkpoint=.maybe. is unknown; use try or skip" err &&
+		test_must_fail as alice egsctl hold job="$victim" --requeue=hold --reason=x 2>err &&
+		grep "hold has no option .requeue." err &&
+		test_must_fail as alice egsctl abort job=1x --reason=x 2>err &&
+		grep "is not a job id" err &&
+		test_must_fail as alice egsctl abort job=1 workload=score --reason=x 2>err &&
+		grep "use either job= or workload=" err
+	'
+	test_expect_success "$version: an aborted job checkpoints and is cancelled, although egs-policyd is killed meanwhile" '
+		as alice egsctl abort job="$victim" --reason="wrong labels" &&
+		wait_why alice "$victim" "wrong labels" &&
+		gets_signal "$victim" &&
+		stop_policyd KILL && policyd_up &&
+		as alice touch leave &&
+		wait_state "$victim" CANCELLED && test "$(restarts "$victim")" = 0 &&
+		as alice rm leave
+	'
+	test_expect_success "$version: afterok dependents of an aborted job are cancelled, and afterany runs" '
+		wait_state "$next" CANCELLED && wait_state "$last" CANCELLED &&
+		wait_state "$tidy" RUNNING &&
+		as alice touch go && wait_state "$tidy" COMPLETED && as alice rm go
+	'
+	test_expect_success "$version: a job aborted with --requeue=hold is held with its checkpoint until it is released" '
+		victim=$(victim gpu exit 99) &&
+		known "$victim" &&
+		as alice egsctl abort job="$victim" --requeue=hold --reason="new labels" &&
+		gets_signal "$victim" && as alice touch leave &&
+		is_requeued "$victim" &&
+		wait_until 60 "job $victim is held" is_held "$victim" JobHeldUser &&
+		as alice egsctl release job="$victim" --reason="labels are right" &&
+		restarts_once
+	'
+	test_expect_success "$version: the owner cannot release a job that an operator holds" '
+		as alice rm -f go leave &&
+		first=$(submit --partition=gpu --gres=gpu:a100:4 hold.sh) &&
+		wait_state "$first" RUNNING &&
+		job=$(submit --partition=gpu --workload=score --gres=gpu:a100:4 hold.sh) &&
+		known "$job" &&
+		test_must_fail egsctl hold job="$first" --reason=audit 2>err &&
+		grep "job $first runs; .egsctl abort. with --requeue=hold ends its run" err &&
+		egsctl hold workload=score --reason=audit &&
+		wait_until 60 "job $job is held" is_held "$job" JobHeldAdmin &&
+		wait_why alice "$job" audit &&
+		test_must_fail as alice egsctl hold job="$job" --reason=mine 2>err &&
+		grep "job $job is held already" err &&
+		test_must_fail as alice egsctl release job="$job" --reason=mine 2>err &&
+		grep "job $job is held by an operator, who alone may release it" err &&
+		egsctl release job="$job" --reason=done &&
+		as root scancel "$first" && wait_state "$job" RUNNING
+	'
+	test_expect_success "$version: an abort of a stage leaves other stages alone, and --checkpoint=skip ends at once" '
+		test_must_fail egsctl abort workload=score/eval --reason=x --checkpoint=skip 2>err &&
+		grep "workload score/eval has no job" err &&
+		egsctl abort workload=score --reason=x --checkpoint=skip &&
+		wait_state "$job" CANCELLED
+	'
+	test_expect_success "$version: an aborted array ends with all its tasks" '
+		job=$(submit --array=0-5 --partition=gpu --gres=gpu:a100:2 hold.sh) &&
+		wait_until 60 "two tasks run" counts_tasks "$job" R 2 &&
+		known "$job" "${job}_0" "${job}_1" &&
+		test_must_fail as alice egsctl abort job="${job}_4" --reason=x 2>err &&
+		grep "task 4 of job .* has not started; name the array" err &&
+		as alice egsctl hold job="$job" --reason=x &&
+		wait_until 60 "the other tasks are held" is_held "${job}_3" JobHeldUser &&
+		counts_tasks "$job" R 2 &&
+		as alice egsctl abort job="$job" --checkpoint=skip --reason=x &&
+		wait_until 90 "array $job is gone" is_gone "$job"
+	'
+	test_expect_success "$version: an aborted het job ends as a whole" '
+		job=$(submit --partition=gpu --gres=gpu:a100:1 : --partition=gpu \
+			--gres=gpu:a100:1 hold.sh) &&
+		known "$job" "$((job + 1))" &&
+		as alice egsctl abort job="$((job + 1))" --reason=x -nP -o jobid >got &&
+		echo "$job" >want && test_cmp want got &&
+		wait_until 90 "het job $job is gone" is_gone "$job" &&
+		wait_until 60 "its other component is gone" is_gone "$((job + 1))"
+	'
+	test_expect_success "$version: an abort is refused while EGS is paused, and --dry-run is not" '
+		job=$(submit --partition=gpu --gres=gpu:a100:1 hold.sh) &&
+		wait_state "$job" RUNNING && known "$job" &&
+		egsctl pause --reason="NFS incident" &&
+		test_must_fail as alice egsctl abort job="$job" --reason=x 2>err &&
+		grep "EGS is paused (NFS incident); use scancel or scontrol" err &&
+		as alice egsctl abort job="$job" --dry-run &&
+		egsctl unpause
+	'
+	test_expect_success "$version: on a terminal egsctl abort lists the jobs and asks" '
+		answers n "$job" "see=egsctl: nothing is done" &&
+		grep "^exit 1" "$notes/terminal" && job_is "$job" RUNNING &&
+		answers y "$job" && grep "^exit 0" "$notes/terminal" &&
+		wait_state "$job" CANCELLED && wait_queue_empty
+	'
+}
+
 run_all()
 {
 	cluster_up slurm="$version" nodes=1 gpus=4 egs-conf="$notes/egs.conf"
 	check_handover
+	check_abort
 	cluster_down
 }
 

@@ -8,6 +8,10 @@
 tests: $(check_PROGRAMS)
 .PHONY: tests
 
+check_PROGRAMS += t/unit/abort
+t_unit_abort_SOURCES = t/unit/abort.c
+t_unit_abort_LDADD = $(egs_policyd_libs)
+
 check_PROGRAMS += t/unit/account
 t_unit_account_SOURCES = t/unit/account.c
 t_unit_account_LDADD = $(egs_policyd_libs)
@@ -79,6 +83,10 @@ t_unit_cred_LDADD = $(LDADD) $(MUNGE_LIBS)
 
 check_PROGRAMS += t/unit/dcgm_map
 t_unit_dcgm_map_SOURCES = t/unit/dcgm_map.c noded/dcgm_map.c
+
+check_PROGRAMS += t/unit/dependency
+t_unit_dependency_SOURCES = t/unit/dependency.c
+t_unit_dependency_LDADD = $(egs_policyd_libs)
 
 check_PROGRAMS += t/unit/doctor
 t_unit_doctor_SOURCES = t/unit/doctor.c
@@ -281,6 +289,10 @@ t_unit_policy_victims_LDADD = $(egs_policyd_libs)
 check_PROGRAMS += t/unit/policy_why
 t_unit_policy_why_SOURCES = t/unit/policy_why.c
 t_unit_policy_why_LDADD = $(egs_policyd_libs)
+
+check_PROGRAMS += t/unit/policy_wish
+t_unit_policy_wish_SOURCES = t/unit/policy_wish.c
+t_unit_policy_wish_LDADD = $(egs_policyd_libs)
 
 check_PROGRAMS += t/unit/policy_withdraw
 t_unit_policy_withdraw_SOURCES = t/unit/policy_withdraw.c

@@ -39,7 +39,7 @@ static int print_value(void *arg, const char *key, const char *value)
 	return printf("%s\n", text.text) < 0 ? -1 : 0;
 }
 
-static int print_answer(const struct egs_msg *answer, const char *name,
+int egsctl_print_answer(const struct egs_msg *answer, const char *name,
 			const struct egs_listing_style *style,
 			struct egs_err *err)
 {
@@ -89,7 +89,7 @@ int egsctl_call(const struct egs_msg *request, const char *name,
 	int code = egsctl_ask(request, ctl, &answer, &err);
 
 	if (code == EGSCTL_DONE &&
-	    print_answer(answer, name, &ctl->style, &err) < 0)
+	    egsctl_print_answer(answer, name, &ctl->style, &err) < 0)
 		code = EGSCTL_FAILED;
 	egs_msg_free(answer);
 	if (code != EGSCTL_DONE)

@@ -12,10 +12,15 @@
 int egsctl_ask(const struct egs_msg *request, const struct egsctl_options *ctl,
 	       struct egs_msg **answer, struct egs_err *err);
 
-/* Send a request and print the answer.  A table
- * in the answer is printed under 'name'; other answers as lines of KEY=VALUE,
- * or with --json unchanged.  Returns the exit code.
+/* Print an answer.  A table in it is printed under 'name'; other answers as
+ * lines of KEY=VALUE, or with --json unchanged.  Returns 0, or -1 with 'err'
+ * set.
  */
+int egsctl_print_answer(const struct egs_msg *answer, const char *name,
+			const struct egs_listing_style *style,
+			struct egs_err *err);
+
+/* Send a request and print the answer.  Returns the exit code. */
 int egsctl_call(const struct egs_msg *request, const char *name,
 		const struct egsctl_options *ctl);
 

@@ -65,6 +65,27 @@ static const struct egs_verb_help verb_help[] = {
 	  "Asks a managed job that runs to continue with N of its GPUs.\n"
 	  "egs.conf needs LiveResize=yes.",
 	  "egsctl shrink 81300 --gpus=2 --reason=\"demo at noon\"" },
+	{ "abort",
+	  "abort job=ID|workload=NAME[/STAGE] --reason=TEXT [--dry-run] "
+	  "[--yes]\n"
+	  "      [--checkpoint=try|skip] [--requeue=no|hold] "
+	  "[--dependents=cancel|keep]",
+	  "Cancels jobs: a managed job that runs may checkpoint first.\nFor "
+	  "the owner of the jobs, operators, and coordinators of their "
+	  "account.",
+	  "egsctl abort workload=fraud/retrain --dry-run" },
+	{ "hold",
+	  "hold job=ID|workload=NAME[/STAGE] --reason=TEXT [--dry-run] "
+	  "[--yes]",
+	  "Holds jobs that have not started, so that they do not "
+	  "start.\negsctl release ends that.",
+	  "egsctl hold workload=fraud --reason=\"bad labels\"" },
+	{ "release",
+	  "release job=ID|workload=NAME[/STAGE] --reason=TEXT [--dry-run] "
+	  "[--yes]",
+	  "Releases jobs that are held.\nOnly operators release jobs that an "
+	  "operator holds.",
+	  "egsctl release workload=fraud --reason=\"labels are right\"" },
 	{ "pause", "pause --reason=TEXT",
 	  "Stops all actions of the daemon, until egsctl unpause.",
 	  "egsctl pause --reason=\"NFS incident\"" },
@@ -204,7 +225,7 @@ static int run_named(const struct command *commands, size_t count,
 		     const char *kind, char **operands,
 		     const struct egsctl_options *ctl)
 {
-	const char *names[16];
+	const char *names[24];
 	struct egs_err why;
 	struct egs_err err;
 
@@ -222,17 +243,6 @@ static int run_named(const struct command *commands, size_t count,
 		egs_errf(&err, "missing %s; see egsctl --help", kind);
 	}
 	return egsctl_print_error(&err);
-}
-
-/* Is this a verb of a later version? */
-static bool is_future_verb(const char *verb)
-{
-	static const char *const later[] = { "abort" };
-
-	for (size_t i = 0; verb && i < ARRAY_SIZE(later); i++)
-		if (strcmp(verb, later[i]) == 0)
-			return true;
-	return false;
 }
 
 static int run_show(const char *name, char **operands,
@@ -258,23 +268,27 @@ static int run_show(const char *name, char **operands,
 			 ctl);
 }
 
+static const struct command verbs[] = {
+	{ "check", run_check },
+	{ "doctor", egsctl_run_doctor },
+	{ "show", run_show },
+	{ "top", egsctl_run_top },
+	{ "metrics", egsctl_run_metrics },
+	{ "update", egsctl_run_update },
+	{ "mode", egsctl_run_mode },
+	{ "preempt", egsctl_run_job_verb },
+	{ "shrink", egsctl_run_job_verb },
+	{ "abort", egsctl_run_abort },
+	{ "hold", egsctl_run_abort },
+	{ "release", egsctl_run_abort },
+	{ "pause", egsctl_run_with_reason },
+	{ "unpause", egsctl_run_plain },
+	{ "reconfigure", egsctl_run_plain },
+	{ "ping", egsctl_run_plain },
+};
+
 int main(int argc, char **argv)
 {
-	static const struct command verbs[] = {
-		{ "check", run_check },
-		{ "doctor", egsctl_run_doctor },
-		{ "show", run_show },
-		{ "top", egsctl_run_top },
-		{ "metrics", egsctl_run_metrics },
-		{ "update", egsctl_run_update },
-		{ "mode", egsctl_run_mode },
-		{ "preempt", egsctl_run_job_verb },
-		{ "shrink", egsctl_run_job_verb },
-		{ "pause", egsctl_run_with_reason },
-		{ "unpause", egsctl_run_plain },
-		{ "reconfigure", egsctl_run_plain },
-		{ "ping", egsctl_run_plain },
-	};
 	struct egsctl_options ctl = { .timeout = "10" };
 	struct egs_listing_style *style = &ctl.style;
 	const struct egs_option rows[] = {
@@ -297,6 +311,16 @@ int main(int argc, char **argv)
 		  "top: by wait, gpus or team" },
 		{ 0, "gpus", NULL, &ctl.gpus, "N",
 		  "shrink: GPUs that the job keeps" },
+		{ 0, "checkpoint", NULL, &ctl.checkpoint, "HOW",
+		  "abort: try (the default) or skip" },
+		{ 0, "requeue", NULL, &ctl.requeue, "HOW",
+		  "abort: no (the default), or hold" },
+		{ 0, "dependents", NULL, &ctl.dependents, "HOW",
+		  "abort: cancel or keep jobs that cannot start then" },
+		{ 0, "dry-run", &ctl.dry_run, NULL, NULL,
+		  "abort, hold, release: only list the jobs" },
+		{ 0, "yes", &ctl.yes, NULL, NULL,
+		  "abort, hold, release: do not ask" },
 		{ 0, "reason", NULL, &ctl.reason, "TEXT",
 		  "the reason, which is recorded" },
 		{ 0, "socket", NULL, &ctl.address, "PLACE",
@@ -311,10 +335,6 @@ int main(int argc, char **argv)
 					     ARRAY_SIZE(rows) };
 	struct egs_err err = { "" };
 
-	if (is_future_verb(argv[1])) {
-		egs_errf(&err, "%s is not in this version", argv[1]);
-		return egsctl_print_error(&err);
-	}
 	switch (egs_options_read(&options, &argc, argv, &err)) {
 	case EGS_OPTIONS_BAD:
 		return egsctl_print_error(&err);

@@ -18,7 +18,12 @@ struct egsctl_options {
 	const char *cluster; /* its cluster, for HOST:PORT */
 	const char *timeout; /* in seconds */
 	const char *reason;
-	const char *gpus;  /* of shrink */
+	const char *gpus;	/* of shrink */
+	const char *checkpoint; /* of abort, as the next two */
+	const char *requeue;
+	const char *dependents;
+	bool dry_run;	   /* of abort, hold and release, as the next */
+	bool yes;	   /* do not ask */
 	bool preflight;	   /* of doctor */
 	bool once;	   /* of top, as the next two */
 	const char *delay; /* in seconds */

@@ -4,12 +4,15 @@
  * permissions.
  */
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/egsctl/call.h"
 #include "cmd/egsctl/verbs.h"
 #include "cmd/lib/print_clean.h"
+#include "common/base/array.h"
 
 static int refuse_operand(const char *operand, struct egs_err *err)
 {
@@ -179,6 +182,113 @@ int egsctl_run_job_verb(const char *name, char **operands,
 		egs_msg_set_str(request, "gpus", ctl->gpus);
 	}
 	return send_request(request, name, ctl, &err);
+}
+
+/* ---- abort, hold and release ---- */
+
+/* What a user can do without the daemon. */
+static void suggest_command(const struct egs_msg *request, const char *name,
+			    const struct egsctl_options *ctl)
+{
+	static const char *const commands[][2] = {
+		{ "abort", "scancel" },
+		{ "hold", "scontrol hold" },
+		{ "release", "scontrol release" },
+	};
+	const char *job = egs_msg_get_str(request, "job");
+	const char *command = "scontrol requeuehold";
+	struct egs_text text;
+
+	for (size_t i = 0; !ctl->requeue && i < ARRAY_SIZE(commands); i++)
+		if (strcmp(name, commands[i][0]) == 0)
+			command = commands[i][1];
+	if (!job)
+		return;
+	egs_textf(&text,
+		  "egsctl: without egs-policyd, and without a checkpoint: "
+		  "%s %s",
+		  command, job);
+	fprintf(stderr, "%s\n", text.text);
+}
+
+static bool read_yes(const char *name)
+{
+	char line[16];
+
+	fprintf(stderr, "%s these jobs? [y/N] ", name);
+	return fgets(line, sizeof(line), stdin) &&
+	       (strcmp(line, "y\n") == 0 || strcmp(line, "yes\n") == 0);
+}
+
+/* Print the jobs and ask.  'request' then leaves out jobs that are submitted
+ * after the list was made.
+ */
+static int confirm_request(struct egs_msg *request, const char *name,
+			   const struct egsctl_options *ctl)
+{
+	struct egs_msg *answer = NULL;
+	struct egs_err err;
+	int64_t as_of = 0;
+	int code;
+
+	egs_msg_set_bool(request, "dry_run", true);
+	code = egsctl_ask(request, ctl, &answer, &err);
+	egs_msg_set_bool(request, "dry_run", false);
+	if (code == EGSCTL_DONE &&
+	    (egsctl_print_answer(answer, name, &ctl->style, &err) < 0 ||
+	     !egs_msg_get_int(answer, "as_of", &as_of)))
+		code = EGSCTL_FAILED;
+	egs_msg_set_int(request, "as_of", as_of);
+	egs_msg_free(answer);
+	if (code != EGSCTL_DONE) {
+		egsctl_print_error(&err);
+	} else if (!read_yes(name)) {
+		egs_errf(&err, "nothing is done");
+		code = egsctl_print_error(&err);
+	}
+	return code;
+}
+
+static struct egs_msg *new_abort_request(const char *name, char **operands,
+					 const struct egsctl_options *ctl,
+					 struct egs_err *err)
+{
+	struct egs_msg *request = new_request(name, ctl);
+
+	for (int i = 0; request && operands[i] && !*err->msg; i++)
+		set_pair(request, operands[i], err);
+	if (!request)
+		return NULL;
+	if (!*err->msg && !egs_msg_get_str(request, "job") &&
+	    !egs_msg_get_str(request, "workload"))
+		egs_errf(err, "%s needs job=ID or workload=NAME", name);
+	egs_msg_set_str(request, "checkpoint", ctl->checkpoint);
+	egs_msg_set_str(request, "requeue", ctl->requeue);
+	egs_msg_set_str(request, "dependents", ctl->dependents);
+	egs_msg_set_bool(request, "dry_run", ctl->dry_run);
+	if (!ctl->dry_run)
+		require_reason(name, ctl, err);
+	return request;
+}
+
+int egsctl_run_abort(const char *name, char **operands,
+		     const struct egsctl_options *ctl)
+{
+	struct egs_err err = { "" };
+	struct egs_msg *request = new_abort_request(name, operands, ctl, &err);
+	bool ask = !ctl->yes && !ctl->dry_run && isatty(STDIN_FILENO) &&
+		   isatty(STDERR_FILENO);
+	int code = EGSCTL_DONE;
+
+	if (request && !*err.msg && ask)
+		code = confirm_request(request, name, ctl);
+	if (code == EGSCTL_DONE)
+		code = *err.msg ? egsctl_print_error(&err)
+				: egsctl_call(request, name, ctl);
+	if (code == EGSCTL_UNREACHABLE && request)
+		suggest_command(request, name, ctl);
+	egs_msg_free(request);
+	return code;
 }
 
 int egsctl_run_plain(const char *name, char **operands,

@@ -16,6 +16,12 @@ int egsctl_run_metrics(const char *name, char **operands,
 int egsctl_run_mode(const char *name, char **operands,
 		    const struct egsctl_options *ctl);
 
+/* The verbs abort, hold and release, with job= or workload=.  On a terminal
+ * they list the jobs and ask first.
+ */
+int egsctl_run_abort(const char *name, char **operands,
+		     const struct egsctl_options *ctl);
+
 /* A verb with a job and a reason. */
 int egsctl_run_job_verb(const char *name, char **operands,
 			const struct egsctl_options *ctl);

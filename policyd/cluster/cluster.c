@@ -397,6 +397,7 @@ static void sweep_strings(struct egs_cluster *c)
 		egs_intern_mark(&c->strings, last->partition);
 		egs_intern_mark(&c->strings, last->reason);
 		egs_intern_mark(&c->strings, last->dependency);
+		egs_intern_mark(&c->strings, last->depends_on);
 		egs_intern_mark(&c->strings, last->workload);
 		egs_intern_mark(&c->strings, last->phase_gpus);
 		egs_intern_mark(&c->strings, last->save_program);

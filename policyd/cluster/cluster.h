@@ -17,6 +17,7 @@
 
 #include "common/conf/judge.h"
 #include "common/rules/standing.h"
+#include "policyd/cluster/dependency.h"
 #include "policyd/policy/policy.h"
 #include "policyd/slurm/facts.h"
 #include "policyd/store/store.h"
@@ -83,6 +84,8 @@ struct egs_job_info {
 	const char *user, *account, *partition;
 	const char *reason;	   /* Slurm's, of a pending job */
 	const char *dependency;	   /* "job 12 (afterok)" that it waits for */
+	const char *depends_on;	   /* likewise, for egs_dependency_next() */
+	const char *workload;	   /* NAME or NAME/STAGE of its hint */
 	const char *tier_override; /* set by an operator, "": by the rules */
 	const char *
 		phase_override; /* changed since submission, "": as submitted */

@@ -17,6 +17,7 @@ struct egs_last_fact {
 	uint32_t user, account, partition;
 	uint32_t reason;     /* of a pending job, as Slurm names it, 0: none */
 	uint32_t dependency; /* jobs that it waits for, 0: none */
+	uint32_t depends_on; /* likewise, in Slurm's form */
 	uint32_t workload;   /* NAME/STAGE of its hint, 0: none */
 	uint32_t phase_gpus;
 	uint32_t save_program;	 /* of --ckpt=cmd:, 0: none */

@@ -319,7 +319,11 @@ int egs_cluster_make_event(struct egs_cluster *c, const struct egs_job_fact *f,
 			   .awaits_decision = stamp.limited,
 			   .het_job = f->het_job,
 			   .no_preempt = f->flags & EGS_FACT_NO_PREEMPT,
-			   .departed = is_requeue_delayed(f, &stamp) },
+			   .departed = is_requeue_delayed(f, &stamp),
+			   .held = f->flags & EGS_FACT_HELD,
+			   .held_by_admin = f->flags & EGS_FACT_HELD_BY_ADMIN,
+			   .array_rest =
+				   f->array_job_id && f->task == EGS_NO_TASK },
 	};
 	fill_types(c, f, &ev->facts);
 	read_ckpt(&stamp, &ev->facts);
@@ -333,6 +337,9 @@ int egs_cluster_make_event(struct egs_cluster *c, const struct egs_job_fact *f,
 		egs_intern_add(&c->strings, egs_hint_get_program(&stamp.hint));
 	last->dependency = f->flags & EGS_FACT_DEPENDENT
 				   ? intern_dependency(c, f->dependency)
+				   : 0;
+	last->depends_on = f->state == EGS_JOB_PENDING
+				   ? egs_intern_add(&c->strings, f->dependency)
 				   : 0;
 	last->phase_gpus = egs_intern_add(&c->strings, stamp.hint.phase_gpus);
 	return put_allocs(c, f, ev);

@@ -281,6 +281,8 @@ int egs_cluster_lookup(const struct egs_cluster *c, uint32_t job_id,
 		.partition = egs_intern_get(&c->strings, s->partition),
 		.reason = egs_intern_get(&c->strings, s->reason),
 		.dependency = egs_intern_get(&c->strings, s->dependency),
+		.depends_on = egs_intern_get(&c->strings, s->depends_on),
+		.workload = egs_intern_get(&c->strings, s->workload),
 		.tier_override = s->tier_override < 0
 					 ? ""
 					 : c->conf->tier[s->tier_override].name,

@@ -25,6 +25,12 @@ static const struct action_kind {
 	  "exit-is-final" },
 	{ EGS_ACT_WITHDRAW, EGS_DO_TOUCH, "withdraw" },
 	{ EGS_ACT_SIGNAL, EGS_DO_SIGNAL, "signal" },
+	{ EGS_ACT_REQUEUE_HOLD, EGS_DO_REQUEUE_HOLD, "requeue-hold" },
+	{ EGS_ACT_CANCEL_PENDING, EGS_DO_CANCEL_PENDING, "cancel-pending" },
+	{ EGS_ACT_HOLD, EGS_DO_HOLD, "hold" },
+	{ EGS_ACT_HOLD_ADMIN, EGS_DO_HOLD_ADMIN, "hold-admin" },
+	{ EGS_ACT_UNHOLD, EGS_DO_UNHOLD, "unhold" },
+	{ EGS_ACT_UNHOLD_ADMIN, EGS_DO_UNHOLD_ADMIN, "unhold-admin" },
 };
 
 static const struct action_kind *find_action_kind(enum egs_action_kind kind)
@@ -104,6 +110,14 @@ static const char *explain_withdrawal(const struct egs_daemon *d,
 			    : "the job that needed its GPUs is gone";
 }
 
+/* Does the action follow from a wish that the log has with its reason? */
+static bool is_wish(const struct egs_daemon *d, const struct egs_action *a)
+{
+	const struct egs_job *j = egs_policy_job(d->policy, a->job.job_id);
+
+	return j && j->wish;
+}
+
 /* Explain an action for the log, the store and the owner of the job. */
 static struct egs_err explain_action(const struct egs_daemon *d,
 				     const struct egs_action *a)
@@ -124,6 +138,8 @@ static struct egs_err explain_action(const struct egs_daemon *d,
 		break;
 	default:
 		reason = egs_daemon_action_reason(d, a);
+		if (!a->reason && is_wish(d, a))
+			egs_errf(&reason, "as its owner or an operator wants");
 	}
 	return reason;
 }

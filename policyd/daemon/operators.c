@@ -1,4 +1,4 @@
-/* operators.c - operators of egs.conf and of Slurm, as uids
+/* operators.c - operators of egs.conf and of Slurm, and coordinators, as uids
  *
  * The daemon looks names up when it reads egs.conf, not with each request,
  * because a name server may be slow.  At a reload a child process looks names
@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -198,8 +199,43 @@ void egs_daemon_add_slurm_operator(struct egs_daemon *d, uint32_t uid,
 	d->operators.slurm_next = (struct egs_operator_list){ .n = 0 };
 }
 
+static int append_coordinator(struct egs_coordinator_list *list, uid_t uid,
+			      const char *name, const char *account)
+{
+	struct egs_coordinator *new;
+
+	if (egs_grow(&list->list, &list->room, list->n + 1) < 0)
+		return -1;
+	new = &list->list[list->n++];
+	new->uid = uid;
+	snprintf(new->name, sizeof(new->name), "%s", name);
+	snprintf(new->account, sizeof(new->account), "%s", account);
+	return 0;
+}
+
+void egs_daemon_add_coordinator(struct egs_daemon *d, uint32_t uid,
+				const char *name, const char *account)
+{
+	struct egs_operators *o = &d->operators;
+
+	if (name) {
+		/* A longer name would be cut, and might be another's. */
+		if (strlen(account) < EGS_NAME_SIZE &&
+		    append_coordinator(&o->coordinators_next, uid, name,
+				       account) < 0)
+			egs_log_warn("coordinator %s: out of memory", name);
+		return;
+	}
+	free(o->coordinators.list);
+	o->coordinators = o->coordinators_next;
+	o->coordinators_next = (struct egs_coordinator_list){ .n = 0 };
+}
+
 void egs_daemon_drop_slurm_operators(struct egs_daemon *d)
 {
+	free(d->operators.coordinators_next.list);
+	d->operators.coordinators_next =
+		(struct egs_coordinator_list){ .n = 0 };
 	free(d->operators.slurm_next.list);
 	d->operators.slurm_next = (struct egs_operator_list){ .n = 0 };
 }
@@ -235,8 +271,25 @@ const char *egs_daemon_operator_name(const struct egs_daemon *d, uid_t uid)
 	return name ? name : find_operator(&d->operators.slurm, uid);
 }
 
+/* slurmdbd compares names of accounts without case. */
+const char *egs_daemon_coordinator_name(const struct egs_daemon *d, uid_t uid,
+					const char *account)
+{
+	const struct egs_coordinator_list *in = &d->operators.coordinators;
+
+	if (uid == NO_USER || egs_daemon_is_web_user(d, uid))
+		return NULL;
+	for (size_t i = 0; account && *account && i < in->n; i++)
+		if (in->list[i].uid == uid &&
+		    strcasecmp(in->list[i].account, account) == 0)
+			return in->list[i].name;
+	return NULL;
+}
+
 void egs_daemon_free_operators(struct egs_daemon *d)
 {
+	free(d->operators.coordinators.list);
+	free(d->operators.coordinators_next.list);
 	egs_daemon_forget_operators(d);
 	free(d->operators.configured.list);
 	free(d->operators.slurm.list);

@@ -23,13 +23,26 @@ struct egs_operator_list {
 	size_t n, room;
 };
 
+/* A user that coordinates an account of Slurm. */
+struct egs_coordinator {
+	uid_t uid;
+	char name[EGS_NAME_SIZE], account[EGS_NAME_SIZE];
+};
+
+struct egs_coordinator_list {
+	struct egs_coordinator *list;
+	size_t n, room;
+};
+
 struct egs_operators {
 	struct egs_operator_list configured; /* Operators=, and root */
 	struct egs_operator_list slurm;	     /* as the last poll showed them */
 	struct egs_operator_list slurm_next; /* of the present poll */
-	struct egs_operator_list found;	     /* Operators= of a reload */
-	struct egs_child lookup;	     /* finds them */
-	struct egs_watch *watch;	     /* NULL: no lookup runs */
+	/* Likewise. */
+	struct egs_coordinator_list coordinators, coordinators_next;
+	struct egs_operator_list found; /* Operators= of a reload */
+	struct egs_child lookup;	/* finds them */
+	struct egs_watch *watch;	/* NULL: no lookup runs */
 };
 
 /* Look up the uids of Operators= now. */
@@ -52,12 +65,20 @@ bool egs_daemon_list_users(const struct egs_daemon *d,
 			   struct egs_intern *users);
 void egs_daemon_free_operators(struct egs_daemon *d);
 
-/* Add an operator of Slurm; a 'name' of NULL ends the list.  The second
- * function drops a list that did not end.
+/* Add an operator, or a coordinator of an account, of Slurm; a 'name' of NULL
+ * ends the list.  The last function drops lists that did not end.
  */
 void egs_daemon_add_slurm_operator(struct egs_daemon *d, uint32_t uid,
 				   const char *name);
+void egs_daemon_add_coordinator(struct egs_daemon *d, uint32_t uid,
+				const char *name, const char *account);
 void egs_daemon_drop_slurm_operators(struct egs_daemon *d);
+
+/* The name of the user with this uid, if it coordinates the account; else
+ * NULL.  Without slurmdbd there are no coordinators.
+ */
+const char *egs_daemon_coordinator_name(const struct egs_daemon *d, uid_t uid,
+					const char *account);
 
 /* The name of the operator with this uid; NULL: not an operator.  WebUser= is
  * none, whatever else it is.

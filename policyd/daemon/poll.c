@@ -163,6 +163,12 @@ static void on_operator(void *arg, uint32_t uid, const char *name)
 	egs_daemon_add_slurm_operator(arg, uid, name);
 }
 
+static void on_coordinator(void *arg, uint32_t uid, const char *name,
+			   const char *account)
+{
+	egs_daemon_add_coordinator(arg, uid, name, account);
+}
+
 static void on_name(void *arg, enum egs_name_kind kind, const char *name)
 {
 	egs_daemon_add_name(arg, kind, name);
@@ -251,6 +257,7 @@ const struct egs_worker_ops egs_daemon_worker_ops = {
 	.job = on_job,
 	.node = on_node,
 	.operator= on_operator,
+	.coordinator = on_coordinator,
 	.name = on_name,
 	.poll_done = on_polled,
 	.job_read = on_job_polled,

@@ -20,7 +20,10 @@ static void end_run_by_fate(struct egs_policy *p, const struct egs_job *j,
 	if (j->ident.het_offset)
 		return;
 	if (fate == EGS_FATE_REQUEUE)
-		egs_policy_act_job(p, EGS_ACT_REQUEUE, j);
+		egs_policy_act_job(p,
+				   egs_job_is_aborted(j) ? EGS_ACT_REQUEUE_HOLD
+							 : EGS_ACT_REQUEUE,
+				   j);
 	else if (fate == EGS_FATE_CANCEL)
 		egs_policy_act_job(p, EGS_ACT_CANCEL, j);
 }
@@ -38,7 +41,8 @@ static enum egs_fate fate_at_deadline(const struct egs_policy *p,
 {
 	enum egs_fate fate = egs_preempt_fate(p, j);
 
-	if (j->facts.tier < 0 || fate != EGS_FATE_REQUEUE)
+	if (j->facts.tier < 0 || fate != EGS_FATE_REQUEUE ||
+	    egs_job_is_aborted(j))
 		return fate;
 	return p->conf->tier[j->facts.tier].at_deadline;
 }

@@ -40,6 +40,9 @@ struct egs_facts {
 	bool no_preempt;      /* PreemptMode=OFF of its partition */
 	bool awaits_decision; /* slurmctld starts it when it has a row */
 	bool departed;	      /* preempted, and not released yet */
+	bool held;	      /* by its owner or an administrator */
+	bool held_by_admin;   /* its owner may not release it */
+	bool array_rest;      /* tasks of an array that have not started */
 };
 
 /* Allocation of a running job on one node. */
@@ -56,6 +59,19 @@ struct egs_gpu_idle {
 	uint32_t node;
 	uint32_t idle_s; /* 0: it is busy, or that is not known */
 };
+
+/* What a user or an operator wants of a job, until Slurm shows it; 0: nothing.
+ * One of the first four, and flags.
+ */
+#define EGS_WISH_CANCEL	 1U /* it ends */
+#define EGS_WISH_REQUEUE 2U /* its run ends, and it waits, held */
+#define EGS_WISH_HOLD	 3U /* it is held, if it is pending */
+#define EGS_WISH_RELEASE 4U /* it is not held any more */
+#define EGS_WISH_MASK	 15U
+#define EGS_WISH_SKIP	 16U /* do not ask it to checkpoint */
+#define EGS_WISH_BY_ADMIN                               \
+	32U /* a hold that its owner may not release; a \
+	     * release of any hold */
 
 /* Save times remembered, to compute the next grace period. */
 #define EGS_SAVE_TIMES 4
@@ -83,6 +99,7 @@ struct egs_job_history {
 	bool preempting;
 	bool finished;
 	bool release_due; /* its begin time is to be cleared */
+	uint32_t wish;	  /* EGS_WISH_*, 0: not */
 };
 
 /* Usage of a team until 'at': 'units' decayed, 'gpu_s' in this period.  For a
@@ -117,6 +134,7 @@ enum egs_event_kind {
 	EGS_EV_PREEMPTING,	/* by 'until', for job 'requester' */
 	EGS_EV_CHOSEN_VICTIM,	/* select/egs chose it for job 'requester' */
 	EGS_EV_WITHDRAWN,	/* Slurm no longer preempts it */
+	EGS_EV_WISH,		/* a person wants 'wish' of it */
 	EGS_EV_SHRINK_ANSWERED, /* it has answered a request to shrink */
 	EGS_EV_SAVED,		/* it has saved; that took 'took_s' */
 	EGS_EV_PROGRESS,	/* it has reported progress */
@@ -153,7 +171,8 @@ struct egs_event {
 			     * the grace period decides; ENDED: the end */
 	int64_t priority;   /* CLAIMED: Slurm's */
 	uint32_t requester; /* PREEMPTING: 0: Slurm has not named a job */
-	/* PREEMPTING by an operator: the reason and the operator's name, else
+	uint32_t wish;	    /* WISH: EGS_WISH_*, 0: nothing any more */
+	/* PREEMPTING, WISH by a person: the reason and the name, else
 	 * NULL.  Borrowed until egs_policy_clear_actions().
 	 */
 	const char *reason, *operator_name;
@@ -169,18 +188,24 @@ struct egs_event {
 
 enum egs_action_kind {
 	EGS_ACT_NONE,
-	EGS_ACT_REQUEUE,   /* it has yielded, or its deadline has passed */
-	EGS_ACT_CANCEL,	   /* likewise, but it cannot or must not be requeued */
-	EGS_ACT_RELEASE,   /* it was requeued: clear its begin time */
-	EGS_ACT_SIGNAL,	   /* send its signal, or else SIGTERM */
-	EGS_ACT_WITHDRAW,  /* Slurm must no longer preempt it */
-	EGS_ACT_SHRINK,	   /* ask it to shrink to 'preempt.gpus' GPUs until
-			    * 'preempt.deadline', for job 'requester' */
-	EGS_ACT_IDLE_WARN, /* 'idle' GPUs of it could go to 'requester' */
-	EGS_ACT_IDLE_RECLAIM,	  /* preempt it for 'requester': 'idle' */
-	EGS_ACT_STALLED,	  /* it reports nothing, its GPUs are 'idle' */
-	EGS_ACT_EXIT_IS_FINAL,	  /* an exit in the grace period is final */
-	EGS_ACT_RECORD_REQUEST,	  /* a notice is sent: 'preempt' */
+	EGS_ACT_REQUEUE, /* it has yielded, or its deadline has passed */
+	EGS_ACT_CANCEL,	 /* likewise, but it cannot or must not be requeued */
+	EGS_ACT_RELEASE, /* it was requeued: clear its begin time */
+	EGS_ACT_REQUEUE_HOLD,	/* requeue it, held */
+	EGS_ACT_CANCEL_PENDING, /* cancel it, unless it has started */
+	EGS_ACT_HOLD,		/* hold it, unless it has started */
+	EGS_ACT_HOLD_ADMIN,	/* likewise; only operators release it */
+	EGS_ACT_UNHOLD,		/* release it, unless an operator holds it */
+	EGS_ACT_UNHOLD_ADMIN,	/* release it, whoever holds it */
+	EGS_ACT_SIGNAL,		/* send its signal, or else SIGTERM */
+	EGS_ACT_WITHDRAW,	/* Slurm must no longer preempt it */
+	EGS_ACT_SHRINK,		/* ask it to shrink to 'preempt.gpus' GPUs until
+				 * 'preempt.deadline', for job 'requester' */
+	EGS_ACT_IDLE_WARN,	/* 'idle' GPUs of it could go to 'requester' */
+	EGS_ACT_IDLE_RECLAIM,	/* preempt it for 'requester': 'idle' */
+	EGS_ACT_STALLED,	/* it reports nothing, its GPUs are 'idle' */
+	EGS_ACT_EXIT_IS_FINAL,	/* an exit in the grace period is final */
+	EGS_ACT_RECORD_REQUEST, /* a notice is sent: 'preempt' */
 	EGS_ACT_RECORD_DEPARTURE, /* its run is over, or the preemption is
 				   * withdrawn: 'preempt' */
 	EGS_ACT_RECORD_RESTART,	  /* it runs again: 'preempt' */

@@ -125,6 +125,7 @@ static void set_allocs(struct egs_job *j, const struct egs_event *ev,
 static void begin_run(struct egs_policy *p, struct egs_job *j,
 		      const struct egs_event *ev)
 {
+	egs_wish_job_moved(j);
 	j->running = true;
 	j->started = ev->since ? ev->since : p->now;
 	j->finished = j->late = j->yielded = false;
@@ -199,6 +200,7 @@ void egs_job_stop(struct egs_policy *p, struct egs_job *j)
 	j->nallocs = 0;
 	j->gpus = 0;
 	j->running = false;
+	egs_wish_job_moved(j);
 	j->on_loan = j->in_floor = j->over_limit = false;
 }
 
@@ -224,7 +226,8 @@ static bool has_same_facts(const struct egs_facts *a, const struct egs_facts *b)
 	       a->completing == b->completing && a->suspended == b->suspended &&
 	       a->departed == b->departed && a->no_preempt == b->no_preempt &&
 	       a->awaits_decision == b->awaits_decision &&
-	       a->het_job == b->het_job &&
+	       a->het_job == b->het_job && a->held == b->held &&
+	       a->held_by_admin == b->held_by_admin &&
 	       memcmp(a->by_type, b->by_type, sizeof(a->by_type)) == 0;
 }
 

@@ -30,6 +30,7 @@ struct egs_job {
 	egs_time_t budget_from;	    /* first preemption of its period */
 	egs_time_t shrink_deadline; /* of a request to shrink */
 	egs_time_t progress_at;	    /* its last report of progress */
+	egs_time_t wish_tried_at;   /* the last action, 0: none yet */
 	egs_time_t idle_warned_at;  /* 0: not since its GPUs were busy */
 	egs_time_t reclaimed_at;    /* asked for its idle GPUs, 0: never */
 	uint32_t nallocs;
@@ -50,6 +51,7 @@ struct egs_job {
 	uint32_t preemptions;	    /* in its period */
 	uint32_t observed_for; /* a pending job that would preempt it if EGS
 				* enforced, 0: none */
+	uint32_t wish;	       /* EGS_WISH_*, 0: none */
 	int32_t site_factor;
 	uint16_t save_s[EGS_SAVE_TIMES];    /* 0: none */
 	uint8_t next_save;		    /* next in save_s */
@@ -132,6 +134,14 @@ void egs_jobs_clear(struct egs_jobs *t);
 static inline bool egs_job_is_waiting(const struct egs_job *j)
 {
 	return j && !j->running && !j->facts.not_schedulable;
+}
+
+/* Does a person want the job to end its run? */
+static inline bool egs_job_is_aborted(const struct egs_job *j)
+{
+	uint32_t kind = j->wish & EGS_WISH_MASK;
+
+	return kind == EGS_WISH_CANCEL || kind == EGS_WISH_REQUEUE;
 }
 
 #endif

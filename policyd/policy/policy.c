@@ -81,6 +81,7 @@ static struct egs_job *add_job(struct egs_policy *p, const struct egs_event *ev)
 	j->queued_at = ev->since ? ev->since : p->now;
 	if (ev->history)
 		egs_restore_job(p, j, ev->history);
+	egs_wish_inherit(p, j);
 	j->site_factor = egs_rank_site_factor(p, j);
 	p->rows_changed = true;
 	return j;
@@ -153,6 +154,9 @@ static int apply_job_event(struct egs_policy *p, const struct egs_event *ev)
 		return 0;
 	case EGS_EV_WITHDRAWN:
 		egs_withdraw_confirmed(p, j);
+		return 0;
+	case EGS_EV_WISH:
+		egs_wish_set(p, j, ev);
 		return 0;
 	case EGS_EV_SHRINK_ANSWERED:
 		egs_shrink_answered(p, j);
@@ -231,6 +235,7 @@ void egs_policy_update(struct egs_policy *p, egs_time_t now)
 	egs_deadline_check_all(p);
 	egs_policy_claim_expire(p);
 	egs_withdraw_unneeded(p);
+	egs_wish_update(p);
 	egs_preempt_release_jobs(p);
 	egs_shrink_update(p);
 	egs_idle_update(p);
@@ -265,4 +270,5 @@ void egs_policy_clear_actions(struct egs_policy *p)
 {
 	p->nactions = 0;
 	p->rows_changed = p->claims_changed = false;
+	p->wish_reason = p->wish_by = NULL;
 }

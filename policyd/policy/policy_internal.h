@@ -5,6 +5,7 @@
  * preempt.c	   a job is preempted: notice, checkpoint, yield, requeue
  * requester.c	   the job for which a victim is preempted
  * withdraw.c	   a preemption is withdrawn
+ * wish.c	   a person aborts, holds or releases a job
  * deadline.c	   the deadline of a preemption passes
  * shrink.c	   a job is asked to continue with fewer GPUs
  * idle.c	   idle GPUs of a job go to a job that waits
@@ -53,6 +54,16 @@ struct egs_idle_job {
 	uint32_t waiting[EGS_QUEUE_HEADS_MAX];
 };
 
+/* An array whose pending tasks are aborted.  A task that starts meanwhile gets
+ * a job id of its own, and the same nonce.
+ */
+struct egs_wish_array {
+	uint64_t nonce; /* 0: not used */
+	uint32_t uid;
+	uint32_t wish;
+};
+#define EGS_WISH_ARRAYS_MAX 32
+
 struct egs_policy {
 	const struct egs_policy_conf *conf; /* borrowed */
 	struct egs_jobs jobs;
@@ -79,8 +90,13 @@ struct egs_policy {
 	bool any_can_shrink;	   /* running that can shrink */
 	bool any_preempting;	   /* being preempted */
 	bool any_unannounced;	   /* whose preemption is not announced yet */
+	bool any_wish;		   /* of which a person wants something */
 	struct egs_idle_job *idle; /* until the next update */
 	uint32_t nidle, idle_room;
+	struct egs_wish_array wish_array[EGS_WISH_ARRAYS_MAX];
+	uint32_t next_wish_array;
+	/* Of the last EGS_EV_WISH, borrowed until clear_actions. */
+	const char *wish_reason, *wish_by;
 	/* buffers of find_victims.c, kept to save allocations: */
 	struct egs_victim_search search;
 	uint32_t search_node_room, candidate_room, alloc_room;
@@ -242,6 +258,28 @@ void egs_withdraw_confirmed(struct egs_policy *p, struct egs_job *j);
 
 /* Withdraw all preemptions whose requesters are gone. */
 void egs_withdraw_unneeded(struct egs_policy *p);
+
+/* wish.c */
+
+/* EGS_EV_WISH: note what is wanted of the job. */
+void egs_wish_set(struct egs_policy *p, struct egs_job *j,
+		  const struct egs_event *ev);
+
+/* The job has the wish that an earlier daemon saved. */
+void egs_wish_restore(struct egs_policy *p, struct egs_job *j, uint32_t wish);
+
+/* A new job may be a task of an array that is aborted. */
+void egs_wish_inherit(struct egs_policy *p, struct egs_job *j);
+
+/* The job has started, or is back in the queue: act again at once. */
+void egs_wish_job_moved(struct egs_job *j);
+
+/* The fate of an aborted job; and is its exit final? */
+enum egs_fate egs_wish_fate(const struct egs_job *j);
+bool egs_wish_is_final(const struct egs_job *j);
+
+/* Do for all jobs what is wanted of them, until Slurm shows it. */
+void egs_wish_update(struct egs_policy *p);
 
 /* deadline.c */
 

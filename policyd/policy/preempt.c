@@ -178,6 +178,8 @@ enum egs_fate egs_preempt_fate(const struct egs_policy *p,
 		return EGS_FATE_NONE;
 	if (j->preempting)
 		return (enum egs_fate)j->preempt_fate;
+	if (egs_job_is_aborted(j))
+		return egs_wish_fate(j);
 	if (p->now < j->protected_until)
 		return EGS_FATE_NONE;
 	t = &p->conf->tier[j->facts.tier];
@@ -235,7 +237,7 @@ void egs_preempt_set_deadline(struct egs_policy *p, struct egs_job *j,
 /* A job that has yielded may exit before Slurm has requeued it. */
 bool egs_preempt_exit_requeues(const struct egs_job *j)
 {
-	if (!j->facts.can_requeue)
+	if (!j->facts.can_requeue || egs_wish_is_final(j))
 		return false;
 	return j->yielded ||
 	       (j->facts.ckpt && !j->facts.exit_is_final && !j->finished);
@@ -350,7 +352,7 @@ static bool may_release(const struct egs_policy *p, const struct egs_job *j)
 {
 	const struct egs_job *requester = egs_policy_job(p, j->departed_for);
 
-	if (j->running || j->facts.completing ||
+	if (j->running || j->facts.completing || j->wish ||
 	    p->now < j->released_at + RELEASE_INTERVAL_S)
 		return false;
 	return !egs_job_is_waiting(requester) ||

@@ -39,6 +39,7 @@ void egs_policy_job_history(const struct egs_job *job,
 	past->departed_for = job->departed_for;
 	past->finished = job->finished;
 	past->release_due = job->release_due;
+	past->wish = job->wish;
 }
 
 bool egs_restore_is_same_run(const struct egs_job *j,
@@ -81,6 +82,7 @@ void egs_restore_job(struct egs_policy *p, struct egs_job *j,
 	j->departed_for = past->departed_for;
 	j->release_due = past->release_due;
 	p->any_release_due |= past->release_due;
+	egs_wish_restore(p, j, past->wish);
 	if (!past->started || egs_restore_is_same_run(j, past)) {
 		j->queued_at = past->queued_at;
 	} else {

@@ -57,6 +57,7 @@ egs_verb_fn egs_verb_why;
 egs_verb_fn egs_verb_resume;
 egs_verb_fn egs_verb_preempt;
 egs_verb_fn egs_verb_update;
+egs_verb_fn egs_verb_abort; /* also of hold and release */
 egs_verb_fn egs_verb_mode;
 egs_verb_fn egs_verb_pause;
 egs_verb_fn egs_verb_unpause;

@@ -31,6 +31,7 @@ enum {
 	EGS_FACT_LIMITED = 128,	   /* blocked by a limit, not by resources */
 	EGS_FACT_NO_PREEMPT = 256, /* running, and its partition has
 				    * PreemptMode=OFF */
+	EGS_FACT_HELD_BY_ADMIN = 512, /* its owner may not release it */
 };
 
 struct egs_job_fact {

@@ -92,12 +92,26 @@ const char *egs_slurm_limit_reason(const slurm_job_info_t *job)
 		       : NULL;
 }
 
+/* slurmctld lets the owner release these (22.05 job_mgr.c:13514). */
+bool egs_slurm_is_held_by_user(const slurm_job_info_t *job)
+{
+	return job->state_reason == WAIT_HELD_USER ||
+	       job->state_reason == WAIT_RESV_DELETED;
+}
+
+static uint32_t get_held_flags(const slurm_job_info_t *job)
+{
+	return egs_slurm_is_held_by_user(job)
+		       ? EGS_FACT_HELD
+		       : EGS_FACT_HELD | EGS_FACT_HELD_BY_ADMIN;
+}
+
 static void set_reason(struct egs_job_fact *f, const slurm_job_info_t *job)
 {
 	f->reason = compat_reason_text(job);
 	if (f->state == EGS_JOB_PENDING)
-		f->flags |=
-			job->priority ? get_reason_flags(job) : EGS_FACT_HELD;
+		f->flags |= job->priority ? get_reason_flags(job)
+					  : get_held_flags(job);
 }
 
 /* The state of an ended job in sacct's words; NULL: not ended. */

@@ -24,6 +24,9 @@ bool egs_slurm_is_node_lost(uint32_t node_state);
 void egs_slurm_format_job_id(const slurm_job_info_t *job,
 			     char text[EGS_SLURM_JOB_ID_SIZE]);
 
+/* Is a held job one that its owner may release? */
+bool egs_slurm_is_held_by_user(const slurm_job_info_t *job);
+
 /* The limit that a pending job waits for, in squeue's words; NULL: none. */
 const char *egs_slurm_limit_reason(const slurm_job_info_t *job);
 

@@ -247,6 +247,18 @@ static int handle_operator(struct egs_worker *w, struct egs_buf_reader *in)
 	return 0;
 }
 
+static int handle_coordinator(struct egs_worker *w, struct egs_buf_reader *in)
+{
+	uint32_t uid = egs_buf_get_u32(in);
+	const char *name = egs_buf_get_str(in);
+	const char *account = egs_buf_get_str(in);
+
+	if (in->failed || (name && !account))
+		return -1;
+	w->ops->coordinator(w->arg, uid, name, account);
+	return 0;
+}
+
 static int handle_name(struct egs_worker *w, struct egs_buf_reader *in)
 {
 	uint32_t kind = egs_buf_get_u32(in);
@@ -336,6 +348,7 @@ static int handle_frame(struct egs_worker *w, enum egs_frame_kind kind,
 		[EGS_FRAME_JOB] = handle_job,
 		[EGS_FRAME_NODE] = handle_node,
 		[EGS_FRAME_OPERATOR] = handle_operator,
+		[EGS_FRAME_COORDINATOR] = handle_coordinator,
 		[EGS_FRAME_NAME] = handle_name,
 		[EGS_FRAME_POLL_DONE] = handle_poll_done,
 		[EGS_FRAME_READ_DONE] = handle_read_done,

@@ -36,6 +36,13 @@ enum egs_worker_action {
 	EGS_DO_REQUEUE,	  /* requeue a running job */
 	EGS_DO_BEGIN_NOW, /* end the delay of a requeued job */
 	EGS_DO_CANCEL,
+	EGS_DO_REQUEUE_HOLD, /* requeue a running job, held */
+	/* These change only a job that has not started (hold_job.h). */
+	EGS_DO_CANCEL_PENDING,
+	EGS_DO_HOLD,
+	EGS_DO_HOLD_ADMIN,
+	EGS_DO_UNHOLD,
+	EGS_DO_UNHOLD_ADMIN,
 	/* Send an update without a change.  slurmctld then computes the
 	 * priority, and job_submit/egs applies the row of the job.
 	 */
@@ -112,6 +119,9 @@ struct egs_worker_ops {
 	 * list.
 	 */
 	void (*operator)(void *arg, uint32_t uid, const char *name);
+	/* Likewise, a user that coordinates 'account'. */
+	void (*coordinator)(void *arg, uint32_t uid, const char *name,
+			    const char *account);
 	/* Likewise, a name.  A list comes when it may have changed. */
 	void (*name)(void *arg, enum egs_name_kind kind, const char *name);
 	void (*poll_done)(void *arg, const struct egs_poll_result *result);

@@ -42,6 +42,8 @@ enum egs_frame_kind {
 	EGS_FRAME_JOB = 1,     /* job fact */
 	EGS_FRAME_NODE,	       /* node fact */
 	EGS_FRAME_OPERATOR,    /* u32 uid, str name (NULL: end of the list) */
+	EGS_FRAME_COORDINATOR, /* u32 uid, str name (NULL: end of the list), str
+				* account */
 	EGS_FRAME_NAME,	       /* u32 kind, str name (NULL: end of the list) */
 	EGS_FRAME_POLL_DONE,   /* u32 ok, u32 unchanged, u32 ms, str error,
 				* str cluster

@@ -16,6 +16,7 @@
 #include "common/base/clock.h"
 #include "policyd/slurm/compat.h"
 #include "policyd/slurm/drain_node.h"
+#include "policyd/slurm/hold_job.h"
 #include "policyd/slurm/read_jobs.h"
 #include "policyd/slurm/resize_job.h"
 #include "policyd/slurm/worker_internal.h"
@@ -156,7 +157,7 @@ static const char *get_cluster_name(void)
 	return self.cluster;
 }
 
-/* ---- operators and QOS ---- */
+/* ---- operators, coordinators and QOS ---- */
 
 static void put_operator(uint32_t uid, const char *name)
 {
@@ -188,6 +189,45 @@ static void put_operator_list(const assoc_mgr_info_msg_t *msg)
 	put_operator(0, NULL);
 }
 
+static void put_coordinator(uint32_t uid, const char *name, const char *account)
+{
+	egs_frame_begin(&self.out, EGS_FRAME_COORDINATOR);
+	egs_buf_put_u32(&self.out, uid);
+	egs_buf_put_str(&self.out, name);
+	egs_buf_put_str(&self.out, account);
+	egs_frame_end(&self.out);
+}
+
+/* Slurm lists the accounts below a coordinated account, too. */
+static void put_accounts(const slurmdb_user_rec_t *user)
+{
+	const slurmdb_coord_rec_t *account;
+
+	if (user->name && user->uid != NO_VAL && user->coord_accts) {
+		__auto_type i = slurm_list_iterator_create(user->coord_accts);
+
+		while ((account = slurm_list_next(i)))
+			if (account->name)
+				put_coordinator(user->uid, user->name,
+						account->name);
+		slurm_list_iterator_destroy(i);
+	}
+}
+
+static void put_coordinator_list(const assoc_mgr_info_msg_t *msg)
+{
+	const slurmdb_user_rec_t *user;
+
+	if (msg->user_list) {
+		__auto_type i = slurm_list_iterator_create(msg->user_list);
+
+		while ((user = slurm_list_next(i)))
+			put_accounts(user);
+		slurm_list_iterator_destroy(i);
+	}
+	put_coordinator(0, NULL, NULL);
+}
+
 static void put_qos_list(const assoc_mgr_info_msg_t *msg)
 {
 	const slurmdb_qos_rec_t *qos;
@@ -203,10 +243,10 @@ static void put_qos_list(const assoc_mgr_info_msg_t *msg)
 	put_name(EGS_NAME_QOS, NULL);
 }
 
-/* Users with an AdminLevel, and QOS.  They come from slurmdbd; slurmctld has a
- * copy and answers without the locks of the scheduler.  If slurmctld does not
- * answer, nothing is sent and the daemon uses its last lists.  Without slurmdbd
- * the lists are empty.
+/* Users with an AdminLevel, coordinators, and QOS.  They come from slurmdbd;
+ * slurmctld has a copy and answers without the locks of the scheduler.  If
+ * slurmctld does not answer, nothing is sent and the daemon uses its last
+ * lists.  Without slurmdbd the lists are empty.
  */
 static void put_assoc_lists(bool full)
 {
@@ -222,6 +262,7 @@ static void put_assoc_lists(bool full)
 	if (slurm_load_assoc_mgr_info(&request, &msg) != SLURM_SUCCESS || !msg)
 		return;
 	put_operator_list(msg);
+	put_coordinator_list(msg);
 	put_qos_list(msg);
 	slurm_free_assoc_mgr_info_msg(msg);
 }
@@ -328,10 +369,10 @@ static bool is_in_grace(const char *name)
  * still completing.  Without job_submit/egs a job in its grace period gets
  * SIGTERM instead: Slurm requeues it when it exits, and only once.
  */
-static int requeue_job(char *job, job_array_resp_msg_t **resp)
+static int requeue_job(char *job, uint32_t flags, job_array_resp_msg_t **resp)
 {
 	if (can_forget_preempt() || !is_in_grace(job))
-		return slurm_requeue2(job, JOB_RUNNING, resp);
+		return slurm_requeue2(job, JOB_RUNNING | flags, resp);
 	return slurm_kill_job2(job, SIGTERM, KILL_FULL_JOB, NULL);
 }
 
@@ -414,11 +455,23 @@ static int call_slurm(const struct egs_worker_request *r,
 	snprintf(job, sizeof(job), "%s", r->job);
 	switch (r->action & EGS_DO_MASK) {
 	case EGS_DO_REQUEUE:
-		return requeue_job(job, resp);
+		return requeue_job(job, 0, resp);
+	case EGS_DO_REQUEUE_HOLD:
+		return requeue_job(job, JOB_REQUEUE_HOLD, resp);
 	case EGS_DO_BEGIN_NOW:
 		return begin_now(r, job, resp);
 	case EGS_DO_CANCEL:
 		return slurm_kill_job2(job, SIGKILL, 0, NULL);
+	case EGS_DO_CANCEL_PENDING:
+		return egs_slurm_cancel_pending(job);
+	case EGS_DO_HOLD:
+	case EGS_DO_HOLD_ADMIN:
+		return egs_slurm_hold_job(job, r->action == EGS_DO_HOLD_ADMIN,
+					  resp);
+	case EGS_DO_UNHOLD:
+	case EGS_DO_UNHOLD_ADMIN:
+		return egs_slurm_release_job(
+			job, r->action == EGS_DO_UNHOLD_ADMIN, resp);
 	case EGS_DO_TOUCH:
 		return touch_job(r, job, resp);
 	case EGS_DO_SIGNAL:
@@ -492,6 +545,8 @@ int egs_worker_main(void)
 {
 	struct egs_worker_request request;
 
+	/* libslurm would shorten the list of tasks of an array. */
+	setenv("SLURM_BITSTR_LEN", "0", 1);
 	slurm_init(NULL);
 	while (recv(STDIN_FILENO, &request, sizeof(request), MSG_WAITALL) ==
 	       sizeof(request))

@@ -62,7 +62,7 @@ static const struct egs_column job[] = {
 	COLUMNS(struct egs_saved_job, history., requested_at, waited_s,
 		requester, request_no, preemptions, save_s),
 	COLUMNS(struct egs_saved_job, history., departed_request, departed_for,
-		preempting, finished, release_due),
+		preempting, finished, release_due, wish),
 	COLUMNS(struct egs_saved_job, , owned, phase, tier),
 };
 
