@@ -10,7 +10,7 @@ egs_policyd_rooms = policyd/requests/libegs-requests.a \
 	policyd/accounting/libegs-accounting.a \
 	policyd/cluster/libegs-cluster.a policyd/store/libegs-store.a \
 	policyd/slurm/libegs-slurm.a policyd/policy/libegs-policy.a \
-	policyd/health/libegs-health.a
+	policyd/health/libegs-health.a policyd/predict/libegs-predict.a
 egs_policyd_libs = $(egs_policyd_rooms) $(egs_common_libs) \
 	$(SQLITE_LIBS) $(JSONC_LIBS) $(MUNGE_LIBS) $(SLURM_LIBS)
 
@@ -53,6 +53,15 @@ policyd_health_libegs_health_a_SOURCES = \
 	policyd/health/health_rules.c \
 	policyd/health/xid.c \
 	policyd/health/xid.h
+
+noinst_LIBRARIES += policyd/predict/libegs-predict.a
+policyd_predict_libegs_predict_a_SOURCES = \
+	policyd/predict/classes.c \
+	policyd/predict/classes.h \
+	policyd/predict/histogram.c \
+	policyd/predict/histogram.h \
+	policyd/predict/predict.c \
+	policyd/predict/predict.h
 
 noinst_LIBRARIES += policyd/slurm/libegs-slurm.a
 policyd_slurm_libegs_slurm_a_SOURCES = \

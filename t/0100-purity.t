@@ -5,9 +5,10 @@
 # others is on a short list, and none of them has writable data.
 . "$(dirname "$0")/lib/sh/tree.sh"
 
-# Three whole rooms, and what other rooms have that must be as predictable.
+# Four whole rooms, and what other rooms have that must be as predictable.
 pure=("$EGS_BUILD/policyd/policy/libegs-policy.a"
 	"$EGS_BUILD/policyd/health/libegs-health.a"
+	"$EGS_BUILD/policyd/predict/libegs-predict.a"
 	"$EGS_BUILD/common/rules/libegs-rules.a"
 	"$EGS_BUILD/common/base/grow.o"
 	"$EGS_BUILD/common/base/idmap.o"

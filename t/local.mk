@@ -130,6 +130,10 @@ check_PROGRAMS += t/unit/notify
 t_unit_notify_SOURCES = t/unit/notify.c
 t_unit_notify_LDADD = $(egs_policyd_libs)
 
+check_PROGRAMS += t/unit/predict
+t_unit_predict_SOURCES = t/unit/predict.c
+t_unit_predict_LDADD = policyd/predict/libegs-predict.a $(egs_common_libs)
+
 check_PROGRAMS += t/unit/program
 t_unit_program_SOURCES = t/unit/program.c
 
