@@ -95,6 +95,8 @@ noinst_LIBRARIES += policyd/store/libegs-store.a
 policyd_store_libegs_store_a_SOURCES = \
 	policyd/store/backup.c \
 	policyd/store/backup.h \
+	policyd/store/ended_jobs.c \
+	policyd/store/ended_jobs.h \
 	policyd/store/gpu_use.c \
 	policyd/store/gpu_use.h \
 	policyd/store/history.c \
@@ -246,6 +248,8 @@ policyd_requests_libegs_requests_a_SOURCES = \
 	policyd/requests/op_shrink.h \
 	policyd/requests/op_update.c \
 	policyd/requests/parts.c \
+	policyd/requests/predictor.c \
+	policyd/requests/predictor.h \
 	policyd/requests/reclaim.c \
 	policyd/requests/remediate.c \
 	policyd/requests/remediate.h \

@@ -65,6 +65,36 @@ in_container()
 			- "$1" "$rundir" "${@:2}"
 }
 
+# print_runs NAME: three old runs of alice of an hour each, with a GPU, for import
+print_runs()
+{
+	local i start
+
+	start=$(($(date +%s) - 100000))
+	echo "JobIDRaw|User|JobName|State|Start|End|AllocTRES"
+	for i in 1 2 3; do
+		echo "90000$i|alice|$1-$i|COMPLETED|$start|$((start + 3600))|cpu=1,gres/gpu=1"
+	done
+}
+
+# has_run JOB: for two seconds or more
+has_run()
+{
+	local time
+
+	time=$(job_field "$1" RunTime) &&
+	[ "$time" != 00:00:00 ] && [ "$time" != 00:00:01 ]
+}
+
+# wait_end JOB WORDS: wait until egs why predicts the end of JOB by WORDS
+wait_end()
+{
+	wait_until 90 "the end of job $1 is predicted $2" why_has "$1" "$2" || {
+		cat why.now
+		return 1
+	}
+}
+
 file_is_there()
 {
 	as alice test -e "$1"
@@ -177,6 +207,35 @@ b" &&
 		send alice $job phase distill &&
 		echo "export EGS_PHASE=${q}distill${q}" | test_cmp - out &&
 		stop_policyd KILL && policyd_up && phase_is $job distill
+	'
+	test_expect_success "$version: egs why predicts the end of a job from imported runs like it" '
+		long=$(submit --gres=gpu:a100:1 -J nightly-7 hold.sh) &&
+		wait_state $long RUNNING &&
+		print_runs nightly | as root egs-report import - >got &&
+		grep "^3 runs imported" got &&
+		wait_end $long "; by 3 runs of the user with this name and as many GPUs" &&
+		grep "^end: between .* in 8 of 10 cases, likely " why.now &&
+		as alice egs why --json $long >got && grep "end_by.*user+name" got
+	'
+	test_expect_success "$version: egs-policyd learns from a job that ends, also for its next start" '
+		short=$(submit --gres=gpu:a100:1 -J nightly-8 --wrap=true) &&
+		wait_end $long "; by 4 runs of the user with this name" &&
+		stop_policyd KILL && policyd_up &&
+		wait_end $long "; by 4 runs of the user with this name"
+	'
+	test_expect_success "$version: progress predicts the end of a job until it falls" '
+		wait_until 60 "job $long has run for two seconds" has_run $long &&
+		send alice $long progress 0.5 &&
+		wait_end $long "; by the progress that it reports" &&
+		send alice $long progress 0.2 &&
+		wait_end $long "; by 4 runs of the user with this name" &&
+		as root scancel $long
+	'
+	test_expect_success "$version: without runs like it a job is expected by its time limit" '
+		long=$(submit --gres=gpu:a100:2 -t 90 -J other hold.sh) &&
+		wait_state $long RUNNING &&
+		wait_end $long ", its time limit; no 3 runs like it have ended yet" &&
+		as root scancel $long
 	'
 	test_expect_success "$version: a message of an earlier run is refused" '
 		as root scontrol requeue $job &&

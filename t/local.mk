@@ -134,6 +134,10 @@ check_PROGRAMS += t/unit/predict
 t_unit_predict_SOURCES = t/unit/predict.c
 t_unit_predict_LDADD = policyd/predict/libegs-predict.a $(egs_common_libs)
 
+check_PROGRAMS += t/unit/predictor
+t_unit_predictor_SOURCES = t/unit/predictor.c
+t_unit_predictor_LDADD = $(egs_policyd_libs)
+
 check_PROGRAMS += t/unit/program
 t_unit_program_SOURCES = t/unit/program.c
 

@@ -56,6 +56,7 @@ static int print_why(const struct egs_msg *answer)
 		{ "why", "" },
 		{ "reason", "Slurm's reason: " },
 		{ "estimate", "start: " },
+		{ "end", "end: " },
 		{ "idle_gpus", "" },
 		{ "saved", "checkpoint: " },
 		{ "progress", "progress: " },

@@ -25,7 +25,7 @@ EGS.details.why = function (id, why) {
 			.map(text => text && EGS.make('p.warning', null, text)),
 		EGS.make('dl.facts', null, fact('Team', why.team),
 			fact('Tier', why.tier), fact('GPUs', why.gpus),
-			fact('Start', why.estimate),
+			fact('Start', why.estimate), fact('End', why.end),
 			fact('Slurm\u2019s reason', why.reason),
 			fact('Last checkpoint', why.saved),
 			fact('Progress', why.progress),

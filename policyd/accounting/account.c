@@ -482,6 +482,7 @@ void egs_account_update_job(struct egs_account *a, const struct egs_job_fact *f,
 	}
 	if (f->end_state)
 		job.end_state = intern_name(a, f->end_state);
+	job.limit_s = f->time_limit_s;
 	tracked->seen = true;
 	read_clock(a, &job, &r);
 	compact_job(tracked, &job);

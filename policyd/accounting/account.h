@@ -77,20 +77,34 @@ struct egs_account_get_blocked {
 int egs_account_get_blocked(const struct egs_account *a, uint32_t job_id,
 			    struct egs_account_get_blocked *blocked);
 
+/* A running job: its run without an end, its kind, the time that it has run
+ * until 'now' without suspensions, and its time limit (0: none).  Strings are
+ * borrowed until the next poll.  Returns 0, or -1 if the job does not run.
+ */
+struct egs_account_running {
+	struct egs_job_run run;
+	struct egs_usage_kind kind;
+	egs_time_t run_s, limit_s;
+};
+int egs_account_get_running(const struct egs_account *a, uint32_t job_id,
+			    egs_time_t now,
+			    struct egs_account_running *running);
+
 /* Is there something to write?  Write it; clear it after the commit. */
 bool egs_account_has_unwritten(const struct egs_account *a);
 int egs_account_write(struct egs_account *a, struct egs_err *err);
 void egs_account_clear_written(struct egs_account *a);
 
 /* Between the commit and egs_account_clear_written(): call the functions for
- * each run that has begun and each span that is over.  So each is told once,
- * whatever fails.  Strings are borrowed.
+ * each run that has begun or ended and each span that is over.  So each is told
+ * once, whatever fails.  Strings are borrowed.
  */
 struct egs_account_watcher {
 	void (*run_began)(void *arg, const struct egs_job_run *run,
 			  const struct egs_usage_kind *kind);
 	void (*span_ended)(void *arg, const struct egs_usage_kind *kind,
 			   const struct egs_span *span);
+	void (*run_ended)(void *arg, const struct egs_job_run *run);
 };
 void egs_account_each_written(const struct egs_account *a,
 			      const struct egs_account_watcher *watcher,

@@ -24,6 +24,7 @@ struct egs_running_job {
 	uint32_t name, end_state, wait_reason;
 	struct egs_run_clock clock;
 	struct egs_account_alloc alloc;
+	uint32_t limit_s;   /* time limit of a run, 0: none */
 	uint32_t nphases;   /* changes of phase, as egs_account_assign() counts
 			     */
 	size_t begin_write; /* begin of its run: index in 'write' + 1, 0: none

@@ -207,10 +207,32 @@ void egs_account_each_written(const struct egs_account *a,
 
 		if (due->run_begins)
 			watcher->run_began(arg, &run, &kind);
-		else if (!due->run_ends)
+		else if (due->run_ends)
+			watcher->run_ended(arg, &run);
+		else
 			tell_spans(a, &due->job.alloc, &due->interval,
 				   watcher->span_ended, arg);
 	}
+}
+
+int egs_account_get_running(const struct egs_account *a, uint32_t job_id,
+			    egs_time_t now, struct egs_account_running *running)
+{
+	uint32_t slot = egs_idmap_find(&a->jobs, job_id);
+	const struct egs_running_job *job =
+		slot == EGS_IDMAP_NONE ? NULL : a->job[slot].running;
+	const struct egs_run_clock *clock = job ? &job->clock : NULL;
+
+	if (!job || !clock->since)
+		return -1;
+	*running = (struct egs_account_running){
+		.run = make_run(a, job),
+		.kind = make_kind(a, &job->alloc, 0),
+		.run_s = (clock->suspended ? clock->since : now) -
+			 clock->started - clock->suspended_s,
+		.limit_s = job->limit_s,
+	};
+	return 0;
 }
 
 void egs_account_each_open(const struct egs_account *a,

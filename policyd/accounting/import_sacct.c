@@ -375,6 +375,20 @@ static int import_line(struct import_sacct *im, char *line, struct egs_err *err)
 	return 0;
 }
 
+/* Tell a daemon that runs meanwhile: the value is another after each import. */
+static int mark_imported(const struct import_sacct *im, struct egs_err *err)
+{
+	char old[EGS_STORE_IMPORTED_SIZE], count[EGS_STORE_IMPORTED_SIZE];
+
+	if (!im->imported)
+		return 0;
+	if (egs_store_get(im->store, EGS_STORE_IMPORTED, old, sizeof(old),
+			  err) < 0)
+		return -1;
+	snprintf(count, sizeof(count), "%llu", strtoull(old, NULL, 10) + 1);
+	return egs_store_set(im->store, EGS_STORE_IMPORTED, count, err);
+}
+
 static int import_sacct(struct import_sacct *im, struct egs_err *err)
 {
 	char *line = NULL;
@@ -384,9 +398,10 @@ static int import_sacct(struct import_sacct *im, struct egs_err *err)
 	while (rc == 0 && getline(&line, &room, stdin) > 0)
 		rc = import_line(im, line, err);
 	free(line);
-	if (rc == 0 && egs_store_begin(im->store, err) == 0)
-		rc = egs_store_commit(im->store, err);
-	return rc;
+	if (rc < 0 || egs_store_begin(im->store, err) < 0 ||
+	    mark_imported(im, err) < 0)
+		return -1;
+	return egs_store_commit(im->store, err);
 }
 
 int egs_import_sacct_main(const char *conf_path)

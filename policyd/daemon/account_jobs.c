@@ -96,11 +96,19 @@ static void tell_span_ended(void *arg, const struct egs_usage_kind *kind,
 	EGS_PARTS_CALL(d, span_ended, d, kind, span);
 }
 
+static void tell_run_ended(void *arg, const struct egs_job_run *run)
+{
+	struct egs_daemon *d = arg;
+
+	EGS_PARTS_CALL(d, run_ended, d, run);
+}
+
 void egs_daemon_commit_account(struct egs_daemon *d)
 {
 	static const struct egs_account_watcher watcher = {
 		.run_began = tell_run_began,
 		.span_ended = tell_span_ended,
+		.run_ended = tell_run_ended,
 	};
 
 	if (!d->account_written)

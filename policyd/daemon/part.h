@@ -65,13 +65,15 @@ struct egs_part {
 				    const struct egs_action *a,
 				    const struct egs_preemption *p);
 	/* The history has on disk: a run has begun; a span of a run is over;
-	 * 'metric' of 'scope' adds up to 'amount' (idle_levels.c).
+	 * a run has ended; 'metric' of 'scope' adds up to 'amount'
+	 * (idle_levels.c).
 	 */
 	void (*run_began)(struct egs_daemon *d, const struct egs_job_run *run,
 			  const struct egs_usage_kind *kind);
 	void (*span_ended)(struct egs_daemon *d,
 			   const struct egs_usage_kind *kind,
 			   const struct egs_span *span);
+	void (*run_ended)(struct egs_daemon *d, const struct egs_job_run *run);
 	void (*level_ended)(struct egs_daemon *d, const char *scope,
 			    const char *metric, uint64_t amount);
 	/* The worker answers egs_worker_resize(). */

@@ -93,6 +93,26 @@ int egs_job_message_finished(struct egs_job_message *s, struct egs_err *err)
 	return 0;
 }
 
+/* The speed of a job is measured from its start.  After a restart, or when
+ * progress falls, it is measured from this report on.
+ */
+static void set_progress(struct egs_job_message *s, int64_t ppm)
+{
+	struct egs_job_report *r = &s->report;
+	const bool is_first = r->progress_ppm == EGS_NO_PROGRESS;
+
+	if (is_first && !s->job->ident.restarts) {
+		r->first_ppm = 0;
+		r->first_at = s->job->started;
+	} else if (is_first || ppm < r->progress_ppm) {
+		r->first_ppm = ppm;
+		r->first_at = s->sent_at;
+	}
+	if (ppm != r->progress_ppm)
+		r->progress_at = s->sent_at;
+	r->progress_ppm = ppm;
+}
+
 int egs_job_message_progress(struct egs_job_message *s, struct egs_err *err)
 {
 	int64_t ppm;
@@ -100,7 +120,7 @@ int egs_job_message_progress(struct egs_job_message *s, struct egs_err *err)
 	if (!egs_msg_get_int(s->request, "ppm", &ppm) || ppm < 0 ||
 	    ppm > PPM_MAX)
 		return egs_errf(err, "progress is a number from 0 to 1");
-	s->report.progress_ppm = ppm;
+	set_progress(s, ppm);
 	s->shows_progress = true;
 	s->effect = apply_progress;
 	return 0;

@@ -32,9 +32,12 @@ static const struct egs_part requests_part = {
  * The server is last, because it must start after all other parts.
  */
 const struct egs_part *const egs_requests_parts[] = {
-	&requests_part,	     &egs_resize_part,	       &egs_shrink_part,
-	&egs_node_part,	     &egs_node_addresses_part, &egs_gpu_samples_part,
-	&egs_gpu_sums_part,  &egs_gpu_advice_part,     &egs_reclaim_part,
-	&egs_remediate_part, &egs_report_part,	       &egs_show_map_part,
-	&egs_metrics_part,   &egs_server_part,	       NULL,
+	&requests_part,		  &egs_resize_part,
+	&egs_shrink_part,	  &egs_node_part,
+	&egs_node_addresses_part, &egs_gpu_samples_part,
+	&egs_gpu_sums_part,	  &egs_gpu_advice_part,
+	&egs_reclaim_part,	  &egs_remediate_part,
+	&egs_predictor_part,	  &egs_report_part,
+	&egs_show_map_part,	  &egs_metrics_part,
+	&egs_server_part,	  NULL,
 };

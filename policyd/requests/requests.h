@@ -20,6 +20,7 @@ struct egs_requests {
 	struct egs_node_addresses *node_addresses;
 	struct egs_gpu_samples *gpu_samples;
 	struct egs_gpu_sums *gpu_sums;
+	struct egs_predictor *predictor;
 	struct egs_reclaims *reclaims;
 	struct egs_remediate *remediate;
 	struct egs_metrics_file *metrics;
@@ -37,6 +38,7 @@ extern const struct egs_part egs_node_addresses_part;
 extern const struct egs_part egs_gpu_advice_part;
 extern const struct egs_part egs_gpu_samples_part;
 extern const struct egs_part egs_gpu_sums_part;
+extern const struct egs_part egs_predictor_part;
 extern const struct egs_part egs_reclaim_part;
 extern const struct egs_part egs_remediate_part;
 extern const struct egs_part egs_metrics_part;

@@ -4,6 +4,7 @@
 
 #include "common/base/array.h"
 #include "policyd/requests/gpu_advice.h"
+#include "policyd/requests/predictor.h"
 #include "policyd/store/store_messages.h"
 
 /* Number of entries of the job's log in the answer. */
@@ -113,6 +114,29 @@ static int set_job_report(struct egs_daemon *d, const struct egs_job *j,
 			 report.finished ? ", finished" : "");
 		egs_msg_set_str(answer, "progress", line.msg);
 	}
+	return 0;
+}
+
+/* Set when a running job is expected to end. */
+static int set_end(struct egs_daemon *d, const struct egs_job *j,
+		   struct egs_msg *answer, struct egs_err *err)
+{
+	egs_time_t now = egs_daemon_now();
+	struct egs_estimate e;
+	struct egs_text text;
+
+	if (!j->running)
+		return 0;
+	if (egs_predictor_predict_end(d, j, &e, err) < 0)
+		return -1;
+	if (e.source == EGS_PREDICT_NOTHING)
+		return 0;
+	egs_predictor_format_end(&e, now, &text);
+	egs_msg_set_str(answer, "end", text.text);
+	egs_msg_set_str(answer, "end_by", egs_predict_source_name(e.source));
+	egs_msg_set_int(answer, "end_low", now + e.low_s);
+	egs_msg_set_int(answer, "end_likely", now + e.likely_s);
+	egs_msg_set_int(answer, "end_high", now + e.high_s);
 	return 0;
 }
 
@@ -243,7 +267,8 @@ static int answer_why(struct egs_daemon *d, const struct egs_job *j,
 	set_fenced(d, &why, answer);
 	set_idle_warning(d, j, answer);
 	set_avoided(d, j, answer);
-	if (set_job_report(d, j, answer, err) < 0)
+	if (set_end(d, j, answer, err) < 0 ||
+	    set_job_report(d, j, answer, err) < 0)
 		return -1;
 	if (d->paused)
 		egs_msg_set_str(answer, "paused", d->pause_reason);

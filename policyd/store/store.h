@@ -85,6 +85,10 @@ int egs_store_set(struct egs_store *store, const char *name, const char *value,
 int egs_store_get(struct egs_store *store, const char *name, char *value,
 		  size_t size, struct egs_err *err);
 
+/* This value changes when an import has added runs to the history. */
+#define EGS_STORE_IMPORTED	"imported"
+#define EGS_STORE_IMPORTED_SIZE 32
+
 /* An entry of the log: an event, the job it is about, the actor that decided it
  * and the reason.  Strings may be NULL when written and are "" when read.
  */

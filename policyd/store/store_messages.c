@@ -27,6 +27,8 @@ int egs_store_job_report_get(struct egs_store *store,
 	*report = row.report;
 	if (report->restarts != job->restarts) {
 		report->progress_ppm = EGS_NO_PROGRESS;
+		report->progress_at = report->first_at = 0;
+		report->first_ppm = 0;
 		report->finished = false;
 		report->restarts = job->restarts;
 	}

@@ -20,13 +20,18 @@
 #define EGS_NO_PROGRESS (-1)
 
 /* What a job has reported.  Its checkpoint may be of an earlier attempt;
- * progress and 'finished' are of attempt 'restarts'.
+ * progress and 'finished' are of attempt 'restarts'.  Progress is measured from
+ * 'first_ppm' at 'first_at': a report after which it did not fall, or the start
+ * of the job.
  */
 struct egs_job_report {
 	char path[EGS_CKPT_PATH_MAX + 1]; /* of the checkpoint; "": unknown */
 	int64_t step;			  /* or EGS_NO_STEP */
 	egs_time_t saved_at;		  /* 0: never */
 	int64_t progress_ppm;		  /* or EGS_NO_PROGRESS */
+	egs_time_t progress_at;		  /* since then it is 'progress_ppm' */
+	int64_t first_ppm;
+	egs_time_t first_at;
 	uint32_t restarts;
 	bool finished;
 };

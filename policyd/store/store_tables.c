@@ -117,6 +117,8 @@ static const struct egs_column job_report[] = {
 	IDENTITY(struct egs_job_report_row),
 	COLUMNS(struct egs_job_report_row, report., path, step, saved_at,
 		restarts, progress_ppm, finished),
+	COLUMNS(struct egs_job_report_row, report., progress_at, first_ppm,
+		first_at),
 };
 
 static const struct egs_column answer[] = {

@@ -47,11 +47,11 @@ static int (*daemon_serve)(struct egs_daemon *daemon,
 static inline const struct egs_part *const *daemon_parts(void)
 {
 	static struct egs_part server;
-	static const struct egs_part *parts[16];
+	static const struct egs_part *parts[32];
 
 	server = egs_server_part;
 	server.start = daemon_serve;
-	for (size_t i = 0; i < 15 && egs_requests_parts[i]; i++)
+	for (size_t i = 0; i < 31 && egs_requests_parts[i]; i++)
 		parts[i] = egs_requests_parts[i] == &egs_server_part
 				   ? &server
 				   : egs_requests_parts[i];
