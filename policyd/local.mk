@@ -143,6 +143,7 @@ policyd_accounting_libegs_accounting_a_SOURCES = \
 noinst_LIBRARIES += policyd/report/libegs-report.a
 policyd_report_libegs_report_a_SOURCES = \
 	policyd/report/efficiency.c \
+	policyd/report/estimates.c \
 	policyd/report/idle.c \
 	policyd/report/jobs.c \
 	policyd/report/life.c \

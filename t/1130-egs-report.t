@@ -223,6 +223,45 @@ TEAM|USED|SHARE|USED_SHARE|BELOW_SHARE
 fraud|6.00|0.2500|0.4800|-0.2300
 vision|3.50|0.7500|0.5200|0.2300
 END
+# alice runs nightly-N for an hour, the last time for six; a requeue divides one run;
+# a crash loop and a preempted run teach nothing.
+mkdir predicted
+sed "s|$PWD/state|$PWD/predicted|" egs.conf >predicted.conf
+{
+	echo 'JobIDRaw|User|Account|Partition|JobName|State|Start|End|AllocTRES'
+	for h in 10 11 12 13 14 15 16 17; do
+		echo "$h|alice|fraud|gpu|nightly-$h|COMPLETED|2026-11-02T$h:00:00|2026-11-02T$((h + 1)):00:00|cpu=8,gres/gpu=4"
+	done
+	cat <<'END'
+20|alice|fraud|gpu|nightly-9|REQUEUED|2026-11-03T10:00:00|2026-11-03T10:30:00|cpu=8,gres/gpu=4
+20|alice|fraud|gpu|nightly-9|COMPLETED|2026-11-03T11:00:00|2026-11-03T11:30:00|cpu=8,gres/gpu=4
+21|alice|fraud|gpu|nightly-10|FAILED|2026-11-03T12:00:00|2026-11-03T12:00:20|cpu=8,gres/gpu=4
+22|alice|fraud|gpu|nightly-11|PREEMPTED|2026-11-03T12:00:00|2026-11-03T12:05:00|cpu=8,gres/gpu=4
+23|bob|fraud|gpu|other|COMPLETED|2026-11-03T12:00:00|2026-11-03T13:00:00|cpu=8,gres/gpu=4
+24|alice|fraud|gpu|nightly-12|COMPLETED|2026-11-04T10:00:00|2026-11-04T16:00:00|cpu=8,gres/gpu=4
+END
+} >lines
+run import -f predicted.conf lines
+ends 'import reads runs for predictions' 0
+run estimates -f predicted.conf --file predicted -S 2026-11-01 -E 2026-11-10
+prints 'estimates prints how many runs ended inside their interval' <<'END'
+BY            RUNS INSIDE(%) EARLIER(%) LATER(%) ERROR(%) FAILED
+user+name        7      85.7        0.0     14.3      0.0      1
+account+phase    1     100.0        0.0      0.0      0.0      0
+none             3         -          -        -        -      0
+all              8      87.5        0.0     12.5      0.0      1
+END
+run estimates -f predicted.conf --file predicted -S 2026-11-01 -E 2026-11-10 \
+	-u bob -P -o by,runs,inside
+prints 'estimates prints runs of one user, predicted from all runs' <<'END'
+BY|RUNS|INSIDE
+account+phase|1|100.0
+all|1|100.0
+END
+run estimates -f predicted.conf --file predicted -S 2026-11-01 -E 2026-11-10 \
+	--every=day
+ends 'estimates has no sums of days' 1
+
 for report in preemptions observed remediation wastage; do
 	ask $report -P -n
 	ends "$report accepts a history without events" 0
@@ -469,7 +508,7 @@ refused()
 	complains "$1: the sentence names cause and remedy"
 }
 refused 'an unknown report is refused' usag <<'END'
-egs-report: 'usag' is not a report; did you mean 'usage'? (reports: usage, jobs, mine, teams, preemptions, waits, wastage, efficiency, idle, samples, workload, life, observed, remediation)
+egs-report: 'usag' is not a report; did you mean 'usage'? (reports: usage, jobs, mine, teams, preemptions, waits, wastage, efficiency, idle, samples, workload, life, observed, remediation, estimates)
 END
 refused 'an invalid time is refused' usage -S soon <<'END'
 egs-report: 'soon' is not a time; use 2026-11-16, 2026-11-16T10:30, 10:30, now-7days or midnight

@@ -53,6 +53,7 @@ static const struct report_kind {
 	{ "life", "now-30days", "JOBID or NAME of a workload", false, false },
 	{ "observed", "midnight", NULL, false, false },
 	{ "remediation", "now-7days", NULL, false, false },
+	{ "estimates", "now-30days", NULL, false, false },
 };
 
 /* The first sentences of each report in egs-report(1). */
@@ -113,6 +114,10 @@ static const struct egs_verb_help verb_help[] = {
 	  "rule, "
 	  "GPU and\nremedy.",
 	  "egs-report remediation -S now-1day --long" },
+	{ "estimates", "estimates [OPTIONS]",
+	  "How good predictions of run times were: how many jobs ended inside "
+	  "their interval,\nand the error of the likely time.",
+	  "egs-report estimates -S now-90days" },
 	{ NULL, "--html=FILE [OPTIONS]", NULL, NULL },
 	{ "rate", "rate TYPE=TOKENS[@PRICE]...",
 	  "Print ratings from measured speeds, the tokens per second that one "

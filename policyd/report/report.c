@@ -41,6 +41,7 @@ static const struct {
 	{ "efficiency", egs_report_efficiency, false },
 	{ "idle", egs_report_idle, false },
 	{ "samples", egs_report_samples, false },
+	{ "estimates", egs_report_estimates, false },
 };
 
 static int find_type(const struct egs_report *r, sqlite3_value *type)

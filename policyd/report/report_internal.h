@@ -44,6 +44,7 @@ egs_report_fn egs_report_wastage;
 egs_report_fn egs_report_efficiency;
 egs_report_fn egs_report_idle;
 egs_report_fn egs_report_samples;
+egs_report_fn egs_report_estimates;
 
 /* Prepare 'sql' and free it.  NULL with 'err' set on failure. */
 sqlite3_stmt *egs_report_prepare(struct egs_report *r, sqlite3_str *sql,
