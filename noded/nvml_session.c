@@ -81,18 +81,35 @@ static int add_nvlink(const struct egs_nvml *nvml, struct egs_nvml_gpu *gpu,
 
 /* ---- a sample ---- */
 
-/* Seconds since the metric was last more than 0; absent without the metric. */
+/* Seconds since the GPU was last in use, by the metric 'of'; absent without
+ * that metric.
+ */
 static void add_seconds_since(struct egs_gpu_sample *sample,
-			      enum egs_gpu_metric of,
+			      enum egs_gpu_metric of, bool in_use,
 			      enum egs_gpu_metric metric, uint64_t *since_ms,
 			      uint64_t now_ms)
 {
-	if (!egs_gpu_sample_has(sample, of) || sample->value[of].value > 0)
+	if (!egs_gpu_sample_has(sample, of) || in_use)
 		*since_ms = now_ms;
 	if (egs_gpu_sample_has(sample, of))
 		egs_gpu_sample_set(sample, metric,
 				   (int64_t)((now_ms - *since_ms) / 1000),
 				   EGS_GPU_SOURCE_NODED);
+}
+
+/* The driver does not list processes that only render.  So a GPU whose SMs are
+ * busy is not empty.
+ */
+static void add_quiet_seconds(struct egs_nvml_gpu *gpu,
+			      struct egs_gpu_sample *sample, uint64_t now_ms)
+{
+	bool is_busy = sample->value[EGS_GPU_SM].value > 0;
+	bool has_process = sample->value[EGS_GPU_PROCESSES].value > 0;
+
+	add_seconds_since(sample, EGS_GPU_PROCESSES, has_process || is_busy,
+			  EGS_GPU_EMPTY_S, &gpu->has_process_ms, now_ms);
+	add_seconds_since(sample, EGS_GPU_SM, is_busy, EGS_GPU_IDLE_S,
+			  &gpu->is_busy_ms, now_ms);
 }
 
 static void add_xids(const struct egs_nvml_gpu *gpu, bool has_events,
@@ -123,10 +140,7 @@ static bool measure_gpu(const struct egs_nvml *nvml, struct egs_nvml_gpu *gpu,
 	     add_nvlink(nvml, gpu, sample, now_ms) == EGS_NVML_GPU_IS_LOST))
 		return false;
 	egs_nvml_gpm_add(&gpu->gpm, nvml, sample);
-	add_seconds_since(sample, EGS_GPU_PROCESSES, EGS_GPU_EMPTY_S,
-			  &gpu->has_process_ms, now_ms);
-	add_seconds_since(sample, EGS_GPU_SM, EGS_GPU_IDLE_S, &gpu->is_busy_ms,
-			  now_ms);
+	add_quiet_seconds(gpu, sample, now_ms);
 	return true;
 }
 

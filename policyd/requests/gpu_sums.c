@@ -187,7 +187,9 @@ static struct egs_gpu_amounts weigh_sample(const struct egs_gpu_sample *sample,
 	weigh_power(sample, seconds, &sum);
 	if (egs_gpu_sample_has(sample, EGS_GPU_PROCESSES)) {
 		sum.process_s = seconds;
-		sum.empty_s = value[EGS_GPU_PROCESSES].value ? 0 : seconds;
+		sum.empty_s = value[EGS_GPU_PROCESSES].value || sum.max_sm
+				      ? 0
+				      : seconds;
 	}
 	return sum;
 }

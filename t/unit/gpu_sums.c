@@ -138,6 +138,28 @@ static void test_low_power(void)
 	       "a GPU whose counters tell of active SMs is not called hollow");
 }
 
+/* GPU 1 does nothing, GPU 2 renders: the driver lists no process of it. */
+static void add_no_process(struct egs_gpu_sample *sample)
+{
+	egs_gpu_sample_set(sample, EGS_GPU_PROCESSES, 0, EGS_GPU_SOURCE_NVML);
+	egs_gpu_sample_set(sample, EGS_GPU_SM, sample->gpu == 2 ? 60 : 0,
+			   EGS_GPU_SOURCE_NVML);
+}
+
+static void test_empty(void)
+{
+	int64_t before;
+
+	samples_of_n1()->sampled_at -= 10;
+	hold_longer(10);
+	egs_gpu_sums_write(d);
+	before = query("empty_s");
+	send_samples(add_no_process);
+	egs_gpu_sums_write(d);
+	is_int(query("empty_s"), before + 10,
+	       "a GPU without a process is empty only if its SMs do nothing");
+}
+
 /* The clock of the daemon's host is set back by an hour. */
 static void test_clock_set_back(void)
 {
@@ -358,6 +380,7 @@ int main(void)
 	test_sums_survive();
 	test_cells();
 	test_no_second_twice();
+	test_empty();
 	test_clock_set_back();
 	test_held();
 	test_short();

@@ -93,6 +93,15 @@ static void test_values(void)
 	       "a GPU without XIDs has no last XID");
 	is_str(show_value(0, EGS_GPU_EMPTY_S), "0 egs-noded",
 	       "a GPU with a process is not empty");
+	session.gpu[0].has_process_ms -= 7000;
+	sample_again("0 sm 20\n");
+	is_str(show_value(0, EGS_GPU_EMPTY_S), "0 egs-noded",
+	       "a GPU with busy SMs is not empty, though the driver lists no "
+	       "process");
+	session.gpu[0].has_process_ms -= 7000;
+	sample_again("0 sm 0\n");
+	ok(samples[0].value[EGS_GPU_EMPTY_S].value >= 7,
+	   "a GPU without a process and without busy SMs is empty");
 	egs_nvml_session_close(&session);
 }
 
