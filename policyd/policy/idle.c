@@ -142,6 +142,7 @@ int egs_idle_measured(struct egs_policy *p, struct egs_job *j,
 	yield = measure_level(j, ev,
 			      max_u32(phase->idle_yield_s, j->facts.idle_ok_s));
 	check_stalled(p, j, ev);
+	j->idle_wanted_by = 0;
 	j->idle_gpus = warn.gpus;
 	j->idle_s = warn.gpus ? warn.idle_s : 0;
 	if (!warn.gpus)
@@ -309,6 +310,7 @@ static void act_on_candidate(struct egs_policy *p, struct egs_job *j,
 	struct egs_job *v = c->job;
 	bool observed = p->team_observed[v->facts.team + 1];
 
+	v->idle_wanted_by = j->ident.job_id;
 	if (!is_warned(v, observed)) {
 		v->idle_warned_at = p->now;
 		v->warn_observed = observed;

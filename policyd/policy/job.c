@@ -135,6 +135,7 @@ static void begin_run(struct egs_policy *p, struct egs_job *j,
 	j->shrink_refused = j->unreachable = j->stalled = false;
 	j->idle_warned_at = j->reclaimed_at = 0;
 	j->reclaim_for = j->idle_gpus = j->idle_s = 0;
+	j->idle_wanted_by = 0;
 	if (j->started > j->queued_at &&
 	    !egs_restore_is_same_run(j, ev->history))
 		j->waited_s += (uint32_t)(j->started - j->queued_at);

@@ -43,6 +43,8 @@ struct egs_job {
 	uint32_t shrink_to_gpus;  /* asked to shrink to this many GPUs */
 	uint32_t shrinking_job;	  /* pending: the job asked to shrink for it */
 	uint32_t reclaim_for;	  /* requester of that */
+	uint32_t idle_wanted_by;  /* a pending job that would start with its
+				   * idle GPUs, by the last event, 0: none */
 	uint32_t idle_gpus, idle_s; /* beyond IdleWarn=, by the last event */
 	uint32_t request_no;	    /* number of the last notice */
 	uint32_t departed_request;  /* the notice of its last preemption, 0: it

@@ -171,11 +171,11 @@ static void set_fenced(const struct egs_daemon *d, const struct egs_why *why,
 static void set_idle_warning(const struct egs_daemon *d,
 			     const struct egs_job *j, struct egs_msg *answer)
 {
-	struct egs_text text;
+	struct egs_text text, time;
 	uint32_t yield_s;
 
 	if (!j->running || j->facts.phase < 0 ||
-	    !(j->stalled || j->idle_warned_at))
+	    !(j->stalled || j->idle_wanted_by))
 		return;
 	yield_s = egs_daemon_conf(d)->phase[j->facts.phase].idle_yield_s;
 	if (j->stalled)
@@ -183,14 +183,13 @@ static void set_idle_warning(const struct egs_daemon *d,
 				 "it reports no progress");
 	else
 		egs_textf(&text,
-			  "another job waits for the %" PRIu32
-			  " GPUs that are idle",
-			  j->idle_gpus);
+			  "job %" PRIu32 " waits for GPUs, and %" PRIu32
+			  " of this job are idle",
+			  j->idle_wanted_by, j->idle_gpus);
 	if (!j->stalled && yield_s != EGS_UNLIMITED)
 		egs_text_append(&text,
-				"; after %" PRIu32
-				" s the job is asked to give them back",
-				yield_s);
+				"; after %s the job is asked to give them back",
+				egs_gpu_advice_format_time(yield_s, &time));
 	egs_msg_set_str(answer, "warning", text.text);
 }
 

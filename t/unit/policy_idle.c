@@ -115,6 +115,21 @@ static void it_is_warned_and_yields(void)
 	story_end(&s);
 }
 
+static void it_is_wanted_while_a_job_waits(void)
+{
+	struct story s = full();
+
+	story_submit(&s, BEGIN, 9, RED, RESEARCH, 2);
+	measure_two(&s, BEGIN, WARN_S);
+	is_int(egs_policy_job(s.p, 1)->idle_wanted_by, 9,
+	       "the job that waits for idle GPUs is known");
+	story_tell(&s, BEGIN + 10, 9, EGS_EV_ENDED);
+	measure_two(&s, BEGIN + 11, WARN_S + 11);
+	is_int(egs_policy_job(s.p, 1)->idle_wanted_by, 0,
+	       "idle GPUs are not wanted once the job that waited is gone");
+	story_end(&s);
+}
+
 static void it_has_time_to_react(void)
 {
 	struct story s = full();
@@ -435,6 +450,7 @@ int main(void)
 {
 	plan_none();
 	it_is_warned_and_yields();
+	it_is_wanted_while_a_job_waits();
 	it_has_time_to_react();
 	it_was_only_observed();
 	it_shrinks();
