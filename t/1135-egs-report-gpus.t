@@ -116,6 +116,12 @@ prints 'samples prints each GPU of a job, five minutes a row' <<'END'
 2026-11-02T10:00:00|0|n1|2|300|80|0|0|0|0|0|0|-
 2026-11-02T10:00:00|0|n1|3|300|80|0|0|0|0|0|300|-
 END
+ask_measured samples 1
+prints 'samples has whole times in a line of 120 characters' <<'END'
+TIME                RESTARTS NODE GPU MEASURED(s) SM(%) MEM(MiB) MAXMEM(MiB) POWER(W) IDLE(s) EMPTY(s)
+2026-11-02T10:00:00        0 n1     2         300    80        0           0        0       0 -
+2026-11-02T10:00:00        0 n1     3         300    80        0           0        0     300 -
+END
 ask_measured idle --by=user -n -P
 prints 'idle adds up by keys' <<'END'
 alice|6.00|2.25|0.00|37

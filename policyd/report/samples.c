@@ -30,7 +30,9 @@ int egs_report_samples(struct egs_report *r, struct egs_err *err)
 			       "RESTARTS,GPU,MEASURED,SM,MAXSM,MEM,MAXMEM,"
 			       "POWER,MAXPOWER,IDLE,EMPTY",
 			       "TIME");
-	egs_report_set_view(r, NULL,
+	egs_report_set_view(r,
+			    "TIME,RESTARTS,NODE,GPU,MEASURED,SM,MEM,MAXMEM,"
+			    "POWER,IDLE,EMPTY",
 			    "MEASURED=s,SM=%,MAXSM=%,MEM=MiB,MAXMEM=MiB,"
 			    "POWER=W,MAXPOWER=W,IDLE=s,EMPTY=s");
 	sql = sqlite3_str_new(r->db);
