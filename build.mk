@@ -75,14 +75,17 @@ CLEANFILES += t/bench/libegs$(EXEEXT)
 bench-libegs: t/bench/libegs$(EXEEXT)
 	t/bench/libegs$(EXEEXT)
 
-# bench-eyes: what samples of 8,000 GPUs cost the daemon
-EXTRA_PROGRAMS += t/bench/eyes
-t_bench_eyes_SOURCES = t/bench/eyes.c
+# bench-eyes: what samples of GPUs cost a node, and 8,000 GPUs the daemon
+EXTRA_PROGRAMS += t/bench/eyes t/bench/nodes
+t_bench_eyes_SOURCES = t/bench/eyes.c t/bench/gpu_batch.h
 t_bench_eyes_LDADD = $(egs_policyd_libs)
-CLEANFILES += t/bench/eyes$(EXEEXT)
+t_bench_nodes_SOURCES = t/bench/nodes.c t/bench/gpu_batch.h
+t_bench_nodes_LDADD = $(egs_common_libs) $(JSONC_LIBS) $(MUNGE_LIBS)
+CLEANFILES += t/bench/eyes$(EXEEXT) t/bench/nodes$(EXEEXT)
 
-bench-eyes: t/bench/eyes$(EXEEXT)
+bench-eyes: t/bench/eyes$(EXEEXT) t/bench/nodes$(EXEEXT)
 	t/bench/eyes$(EXEEXT)
+	EGS_BUILD=$(abs_top_builddir) $(top_srcdir)/contrib/bench/eyes
 
 # bench-submit: a submission with EGS, without it and with job_submit/lua
 bench-submit:

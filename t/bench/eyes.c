@@ -5,15 +5,15 @@
  * that they take: parsing, attributing, adding up, and writing to a real file.
  * Prints the CPU time, less that of the same ten minutes without batches, as a
  * part of a core, and the longest second.  Exits 1 when one is over its limit.
- * Sockets and MUNGE are not part of it: nodes have them without samples, too.
+ * Sockets and MUNGE are not part of it: contrib/bench/eyes has them.
  */
 #include <err.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-#include "common/ipc/gpu_sample.h"
 #include "policyd/requests/gpu_samples.h"
+#include "t/bench/gpu_batch.h"
 #include "t/lib/unit/daemon_fixture.h"
 
 enum {
@@ -75,25 +75,11 @@ static void show_node(int i)
 /* A batch as it comes from the network. */
 static char *make_batch(int node, size_t *len)
 {
-	struct egs_msg *request = egs_msg_new();
-	const char *text;
-	char *copy;
+	struct egs_msg *request =
+		make_gpu_batch(name_node(node), GPUS, INTERVAL_S);
+	const char *text = request ? egs_msg_to_text(request, len) : NULL;
+	char *copy = text ? strdup(text) : NULL;
 
-	egs_msg_set_str(request, "node", name_node(node));
-	egs_msg_set_int(request, "interval", INTERVAL_S);
-	egs_msg_set_str(request, "driver", "555.42");
-	egs_gpu_sample_begin(request);
-	for (uint32_t gpu = 0; gpu < GPUS; gpu++) {
-		struct egs_gpu_sample sample = { .gpu = gpu };
-
-		for (int i = 0; i < EGS_GPU_METRICS; i++)
-			egs_gpu_sample_set(&sample, (enum egs_gpu_metric)i,
-					   i == EGS_GPU_RECOVERY ? 0 : 50 + i,
-					   EGS_GPU_SOURCE_NVML);
-		egs_gpu_sample_add(request, &sample);
-	}
-	text = egs_msg_to_text(request, len);
-	copy = text ? strdup(text) : NULL;
 	egs_msg_free(request);
 	if (!copy)
 		errx(1, "out of memory");
