@@ -20,6 +20,7 @@ static struct {
 	uint64_t counted_change, counted_seq;
 	time_t counted_at;
 	uint32_t gpus[EGS_TEAMS_MAX][TYPE_COUNTS];
+	uint32_t waiting_het_job; /* no component runs; 0: not known */
 } self = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 void egs_team_use_invalidate(void)
@@ -74,6 +75,7 @@ static void update_counts(void)
 	self.counted_change = change;
 	self.counted_seq = seq;
 	self.counted_at = now;
+	self.waiting_het_job = 0;
 	memset(self.gpus, 0, sizeof(self.gpus));
 	list_for_each(job_list, count_job, NULL);
 }
@@ -90,24 +92,39 @@ static uint32_t sum_for_job(const struct egs_table_job *row)
 	return sum;
 }
 
+static uint32_t count_component(const job_record_t *job,
+				const struct egs_table_job *row)
+{
+	struct egs_table_job their;
+	uint32_t unseen = count_unseen(job, &their);
+
+	if (!unseen || their.team != row->team ||
+	    !egs_table_may_share_type(&their, row))
+		return 0;
+	return unseen < their.gpus ? unseen : their.gpus;
+}
+
 /* GPUs that other components of a heterogeneous job have just got.  The room in
- * the row is beside all components, so these do not count again.
+ * the row is beside all components, so these do not count again.  Each
+ * component asks for each other one: a job that waits as a whole is searched
+ * once.  Call with the lock held.
  */
 static uint32_t count_components(const job_record_t *job,
 				 const struct egs_table_job *row)
 {
-	uint32_t sum = 0;
 	const job_record_t *other;
+	uint32_t sum = 0;
+	bool waiting = true;
 
+	if (!job->het_job_id || job->het_job_id == self.waiting_het_job)
+		return 0;
 	for (uint32_t i = 0; (other = egs_slurm_records_component(job, i));
 	     i++) {
-		struct egs_table_job their;
-		uint32_t unseen = count_unseen(other, &their);
-
-		if (unseen && their.team == row->team &&
-		    egs_table_may_share_type(&their, row))
-			sum += unseen < their.gpus ? unseen : their.gpus;
+		waiting = waiting && IS_JOB_PENDING(other);
+		sum += count_component(other, row);
 	}
+	if (waiting)
+		self.waiting_het_job = job->het_job_id;
 	return sum;
 }
 
@@ -118,9 +135,9 @@ static uint32_t count_started(const job_record_t *job,
 
 	pthread_mutex_lock(&self.lock);
 	update_counts();
-	sum = sum_for_job(row);
+	sum = egs_sub(sum_for_job(row), count_components(job, row));
 	pthread_mutex_unlock(&self.lock);
-	return egs_sub(sum, count_components(job, row));
+	return sum;
 }
 
 static bool is_limited(const struct egs_table_job *row)

@@ -225,19 +225,26 @@ static void limits(void)
 
 /* ---- heterogeneous jobs ---- */
 
+static struct egs_table_job make_component_row(uint32_t id, uint8_t gpus,
+					       uint16_t room)
+{
+	struct egs_table_job row = make_row(id);
+
+	row.recall_from = row.protected_until = 0;
+	row.team = 0;
+	row.gpus = gpus;
+	row.room = room;
+	return row;
+}
+
 /* Publish the rows of the taker, which wants 4 GPUs, and of its component
  * SECOND, which wants 2, as the daemon does: 'room' is beside both.
  */
 static void publish_components(uint16_t room, uint8_t flags, bool both)
 {
-	struct egs_table_job row[] = { make_row(TAKER), make_row(SECOND) };
+	struct egs_table_job row[] = { make_component_row(TAKER, 4, room),
+				       make_component_row(SECOND, 2, room) };
 
-	for (int i = 0; i < 2; i++) {
-		row[i].recall_from = row[i].protected_until = 0;
-		row[i].team = 0;
-		row[i].gpus = i ? 2 : 4;
-		row[i].room = room;
-	}
 	row[1].fate_and_flags = flags;
 	egs_table_publish(place.table, row, both ? 2 : 1, time(NULL));
 }
@@ -298,6 +305,28 @@ static void components(void)
 	ok(!may_start(4), "a job of the team that has started takes room");
 }
 
+/* Backfill tests every component, and each test looks at all of them. */
+static void many_components(void)
+{
+	struct egs_table_job row[NMANY + 1];
+
+	self.second->job_state = JOB_COMPLETE;
+	end();
+	self.taker->het_job_id = MANY;
+	row[NMANY] = make_component_row(TAKER, 4, 0);
+	for (uint32_t i = 0; i < NMANY; i++) {
+		self.many[i] = make_job(MANY + i, JOB_PENDING);
+		self.many[i]->het_job_id = MANY;
+		row[i] = make_component_row(MANY + i, 1, 0);
+	}
+	egs_table_publish(place.table, row, NMANY + 1, time(NULL));
+	self.lookups = 0;
+	ok(may_start(4) && self.lookups > NMANY,
+	   "a component of a large job starts after a look at the others");
+	ok(self.lookups < 8 * NMANY,
+	   "components are not searched again for each of the others");
+}
+
 int main(void)
 {
 	plan_none();
@@ -310,6 +339,7 @@ int main(void)
 	silent_nodes();
 	limits();
 	components();
+	many_components();
 	remove_place();
 	return done_testing();
 }
