@@ -98,6 +98,13 @@ void egs_daemon_send_action(struct egs_daemon *d, uint64_t id,
 		       has_info ? variable : NULL);
 }
 
+static bool is_acting_for(const struct egs_daemon *d, uint32_t job_id)
+{
+	const struct egs_job *j = egs_policy_job(d->policy, job_id);
+
+	return !j || egs_daemon_is_acting(d, j->facts.team);
+}
+
 static const char *explain_withdrawal(const struct egs_daemon *d,
 				      const struct egs_action *a)
 {
@@ -105,6 +112,9 @@ static const char *explain_withdrawal(const struct egs_daemon *d,
 
 	if (j && j->facts.suspended)
 		return "the job is suspended and cannot checkpoint";
+	if (j && (!is_acting_for(d, j->ident.job_id) ||
+		  !is_acting_for(d, j->requester)))
+		return "EGS only observes now, or is paused";
 	return j && j->late ? "the job has not checkpointed by the deadline; "
 			      "another job is preempted"
 			    : "the job that needed its GPUs is gone";
@@ -185,7 +195,10 @@ static void execute_action(struct egs_daemon *d, const struct egs_action *a,
 
 static bool may_act(const struct egs_daemon *d, const struct egs_action *a)
 {
-	return !d->store_failed && egs_daemon_is_acting(d, a->team);
+	const struct egs_job *j = egs_policy_job(d->policy, a->job.job_id);
+
+	return !d->store_failed && (egs_daemon_is_acting(d, a->team) ||
+				    (j && egs_policy_is_notice_binding(j)));
 }
 
 /* slurmctld needs the row of the job for this action. */

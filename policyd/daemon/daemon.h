@@ -241,6 +241,9 @@ bool egs_daemon_is_enforcing(const struct egs_daemon *d, int team);
 /* Likewise, and the daemon is not paused. */
 bool egs_daemon_is_acting(const struct egs_daemon *d, int team);
 
+/* Tell the policy for which teams the daemon acts. */
+void egs_daemon_apply_modes(struct egs_daemon *d);
+
 /* ---- reload.c ---- */
 
 /* Load egs.conf again.  First Slurm and the name server are asked, for some

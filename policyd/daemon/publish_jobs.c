@@ -10,7 +10,8 @@ static uint32_t clamp_time(egs_time_t t)
 static uint8_t make_flags(const struct egs_daemon *d, const struct egs_job *j,
 			  const struct egs_take_view *row)
 {
-	bool observed = !egs_daemon_is_acting(d, j->facts.team);
+	bool observed = !egs_daemon_is_acting(d, j->facts.team) &&
+			!(j->running && egs_policy_is_notice_binding(j));
 
 	return (uint8_t)((row->managed ? EGS_TABLE_MANAGED : 0) |
 			 (row->on_loan ? EGS_TABLE_ON_LOAN : 0) |
@@ -114,15 +115,20 @@ static enum egs_mode find_mode(const struct egs_daemon *d, int team)
 					     : EGS_MODE_OBSERVE;
 }
 
+void egs_daemon_apply_modes(struct egs_daemon *d)
+{
+	for (int i = -1; i < egs_daemon_conf(d)->nteams; i++)
+		egs_policy_set_team_observed(
+			d->policy, i, find_mode(d, i) == EGS_MODE_OBSERVE);
+}
+
 static void publish_modes(struct egs_daemon *d)
 {
 	const struct egs_policy_conf *c = egs_daemon_conf(d);
 	struct egs_table_modes modes = { .names_hash = egs_table_hash_names(c),
 					 .site = find_mode(d, -1) };
 
-	for (int i = -1; i < c->nteams; i++)
-		egs_policy_set_team_observed(
-			d->policy, i, find_mode(d, i) == EGS_MODE_OBSERVE);
+	egs_daemon_apply_modes(d);
 	for (int i = 0; i < c->nteams; i++)
 		modes.team[i] = find_mode(d, i);
 	egs_table_publish_modes(d->table, &modes);

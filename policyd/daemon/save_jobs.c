@@ -68,6 +68,7 @@ int egs_daemon_restore(struct egs_daemon *d, struct egs_err *err)
 			  sizeof(d->pause_reason), err) < 0)
 		return -1;
 	d->paused = d->pause_reason[0] != '\0';
+	egs_daemon_apply_modes(d);
 	if (egs_store_get(d->store, "fenced", d->fenced, sizeof(d->fenced),
 			  err) < 0 ||
 	    egs_daemon_restore_observed(d, err) < 0 ||

@@ -100,6 +100,7 @@ struct egs_job_history {
 	bool finished;
 	bool release_due; /* its begin time is to be cleared */
 	uint32_t wish;	  /* EGS_WISH_*, 0: not */
+	bool enforced;	  /* EGS enforced when it gave the notice */
 };
 
 /* Usage of a team until 'at': 'units' decayed, 'gpu_s' in this period.  For a

@@ -199,12 +199,6 @@ static bool is_observed_for_other(const struct egs_job *j, uint32_t requester)
 	return j->observed_for && j->observed_for != requester;
 }
 
-static bool is_team_observed(const struct egs_policy *p,
-			     const struct egs_job *j)
-{
-	return p->team_observed[j->facts.team + 1];
-}
-
 static bool is_never_preempted(const struct egs_job *v)
 {
 	return v->facts.suspended || v->facts.no_preempt;
@@ -214,12 +208,18 @@ bool egs_victims_is_exempt(const struct egs_policy *p, const struct egs_job *by,
 			   const struct egs_job *v)
 {
 	return is_never_preempted(v) ||
-	       (is_team_observed(p, v) && !is_team_observed(p, by));
+	       (egs_policy_is_team_observed(p, v->facts.team) &&
+		!egs_policy_is_team_observed(p, by->facts.team));
 }
 
 void egs_policy_set_team_observed(struct egs_policy *p, int team, bool observed)
 {
 	p->team_observed[team + 1] = observed;
+}
+
+bool egs_policy_is_team_observed(const struct egs_policy *p, int team)
+{
+	return p->team_observed[team + 1];
 }
 
 static void add_candidates(struct egs_policy *p, const struct egs_job *by,

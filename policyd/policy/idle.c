@@ -214,9 +214,9 @@ static bool may_reclaim(const struct egs_policy *p, const struct egs_job *v,
 	    p->now < v->reclaimed_at + RETRY_S)
 		return false;
 	/* While EGS observes, no job answers a request to shrink. */
-	if (p->team_observed[v->facts.team + 1]
+	if (egs_policy_is_team_observed(p, v->facts.team)
 		    ? v->shrink_refused
-		    : p->team_observed[j->facts.team + 1])
+		    : egs_policy_is_team_observed(p, j->facts.team))
 		return false;
 	return (!row->not_preemptible || row->on_loan) &&
 	       p->now >= row->protected_until;
@@ -308,7 +308,7 @@ static void act_on_candidate(struct egs_policy *p, struct egs_job *j,
 			     const struct candidate *c)
 {
 	struct egs_job *v = c->job;
-	bool observed = p->team_observed[v->facts.team + 1];
+	bool observed = egs_policy_is_team_observed(p, v->facts.team);
 
 	v->idle_wanted_by = j->ident.job_id;
 	if (!is_warned(v, observed)) {

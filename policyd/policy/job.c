@@ -129,7 +129,7 @@ static void begin_run(struct egs_policy *p, struct egs_job *j,
 	j->running = true;
 	j->started = ev->since ? ev->since : p->now;
 	j->finished = j->late = j->yielded = false;
-	j->withdrawing = j->unannounced = false;
+	j->withdrawing = j->unannounced = j->enforced = false;
 	j->yielded_at = j->deadline = 0;
 	j->named_requester = 0;
 	j->shrink_refused = j->unreachable = j->stalled = false;

@@ -70,6 +70,7 @@ struct egs_job {
 	bool finished;		/* in this run: its exit is final */
 	bool release_due;	/* its begin time is to be cleared */
 	bool withdrawing;	/* until Slurm confirms the withdrawal */
+	bool enforced;		/* EGS enforced when it gave the notice */
 	bool unannounced;	/* notice: not recorded, requester unknown */
 	bool requester_guessed; /* select/egs has not named it */
 	bool shrink_refused;	/* in this run */

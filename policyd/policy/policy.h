@@ -112,6 +112,12 @@ int egs_policy_find_victims(struct egs_policy *p, uint32_t job_id,
 void egs_policy_set_team_observed(struct egs_policy *p, int team,
 				  bool observed);
 
+/* Did EGS enforce when it gave the job its notice, and does the notice still
+ * count?  Then the preemption ends by the rules, whatever the mode is now: the
+ * job may be saving.
+ */
+bool egs_policy_is_notice_binding(const struct egs_job *j);
+
 /* Pending jobs that are considered for GPUs of others, from the head of the
  * queue.  Fill 'job_id' with those that wait for GPUs now, in the order of the
  * queue.  Returns how many.

@@ -256,7 +256,9 @@ void egs_withdraw_request(struct egs_policy *p, struct egs_job *j);
 /* Slurm shows that the job is no longer being preempted. */
 void egs_withdraw_confirmed(struct egs_policy *p, struct egs_job *j);
 
-/* Withdraw all preemptions whose requesters are gone. */
+/* Withdraw all preemptions whose requesters are gone, and those that EGS began
+ * before it only observed.
+ */
 void egs_withdraw_unneeded(struct egs_policy *p);
 
 /* wish.c */
@@ -407,6 +409,9 @@ int egs_idle_measured(struct egs_policy *p, struct egs_job *j,
 void egs_idle_update(struct egs_policy *p);
 
 /* find_victims.c */
+
+/* Does EGS only observe jobs of 'team' (-1: none)? */
+bool egs_policy_is_team_observed(const struct egs_policy *p, int team);
 
 /* Note what is free on all nodes; -1: out of memory.  The two questions below
  * are about this snapshot: does 'j' fit?  Would it fit if 'v' kept 'keep' GPUs

@@ -243,6 +243,11 @@ bool egs_preempt_exit_requeues(const struct egs_job *j)
 	       (j->facts.ckpt && !j->facts.exit_is_final && !j->finished);
 }
 
+bool egs_policy_is_notice_binding(const struct egs_job *j)
+{
+	return j->enforced && (!j->running || j->preempting || j->deadline);
+}
+
 /* A fate that changed later would make Slurm choose a second victim. */
 void egs_preempt_fix_fate(const struct egs_policy *p, struct egs_job *j)
 {
@@ -286,6 +291,7 @@ void egs_preempt_begin(struct egs_policy *p, struct egs_job *j,
 	j->requester_guessed = false;
 	p->any_preempting = true;
 	j->requested_at = ev->since ? ev->since : p->now;
+	j->enforced = named || !egs_policy_is_team_observed(p, j->facts.team);
 	j->yielded_at = 0;
 	j->late = false;
 	j->request_no++;

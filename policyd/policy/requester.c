@@ -85,6 +85,8 @@ void egs_requester_named(struct egs_policy *p, struct egs_job *victim,
 	if (!victim->running)
 		return;
 	victim->named_requester = requester;
+	/* select/egs names requesters only while EGS enforces. */
+	victim->enforced |= victim->preempting;
 	if (!victim->preempting || victim->withdrawing ||
 	    !victim->requester_guessed)
 		return;

@@ -38,6 +38,7 @@ void egs_policy_job_history(const struct egs_job *job,
 	past->departed_request = job->departed_request;
 	past->departed_for = job->departed_for;
 	past->finished = job->finished;
+	past->enforced = job->enforced;
 	past->release_due = job->release_due;
 	past->wish = job->wish;
 }
@@ -80,6 +81,7 @@ void egs_restore_job(struct egs_policy *p, struct egs_job *j,
 	}
 	j->departed_request = past->departed_request;
 	j->departed_for = past->departed_for;
+	j->enforced = past->enforced;
 	j->release_due = past->release_due;
 	p->any_release_due |= past->release_due;
 	egs_wish_restore(p, j, past->wish);
@@ -101,6 +103,7 @@ void egs_restore_run(struct egs_policy *p, struct egs_job *j,
 	j->requester = past->requester;
 	j->requested_at = past->requested_at;
 	j->finished = past->finished;
+	j->enforced = past->enforced;
 	p->any_preempting |= past->preempting;
 	j->yielded = past->preempting && !past->deadline;
 	egs_preempt_set_deadline(p, j, past->deadline);

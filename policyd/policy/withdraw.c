@@ -2,7 +2,8 @@
  *
  * Reasons: the requester has ended, started elsewhere or is held, and no other
  * job claims the victim's GPUs; the victim is suspended and cannot save; the
- * victim has not saved in time, and its tier has AtDeadline=spare.
+ * victim has not saved in time, and its tier has AtDeadline=spare; EGS enforced
+ * and only observes now.
  *
  * EGS_ACT_WITHDRAW makes Slurm withdraw the preemption.  Until Slurm shows that
  * (EGS_EV_WITHDRAWN) the job is 'withdrawing', and its notice is no longer
@@ -41,6 +42,17 @@ void egs_withdraw_confirmed(struct egs_policy *p, struct egs_job *j)
 	p->rows_changed = true;
 }
 
+/* A preemption by PreemptBase= in observe mode is none of ours. */
+static bool is_enforced_no_more(const struct egs_policy *p,
+				const struct egs_job *j)
+{
+	const struct egs_job *by = egs_policy_job(p, j->requester);
+
+	return j->enforced &&
+	       (egs_policy_is_team_observed(p, j->facts.team) ||
+		(by && egs_policy_is_team_observed(p, by->facts.team)));
+}
+
 /* Do not withdraw in the second of the request.  If Slurm preempted the job
  * again, both requests would have the same time.
  */
@@ -53,7 +65,8 @@ static void check_request(struct egs_policy *p, struct egs_job *j)
 	}
 	if (p->now <= j->requested_at)
 		return;
-	if (j->facts.suspended || egs_requester_gone(p, j))
+	if (j->facts.suspended || is_enforced_no_more(p, j) ||
+	    egs_requester_gone(p, j))
 		egs_withdraw_request(p, j);
 }
 

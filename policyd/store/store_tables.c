@@ -64,6 +64,7 @@ static const struct egs_column job[] = {
 	COLUMNS(struct egs_saved_job, history., departed_request, departed_for,
 		preempting, finished, release_due, wish),
 	COLUMNS(struct egs_saved_job, , owned, phase, tier),
+	COLUMNS(struct egs_saved_job, history., enforced),
 };
 
 static const struct egs_column value[] = {

@@ -502,8 +502,65 @@ static void another_daemon(void)
 	story_step(&next, 20, &ev);
 	is_int(next.seen[EGS_ACT_WITHDRAW], 1,
 	       "a new daemon withdraws a preemption whose requester is gone");
+	ok(egs_policy_is_notice_binding(egs_policy_job(next.p, VICTIM)),
+	   "a notice is still binding for a new daemon");
 	story_end(&s);
 	story_end(&next);
+}
+
+/* The modes of both teams: RED has the victim, BLUE the requester. */
+static void set_observed(struct story *s, bool red, bool blue)
+{
+	egs_policy_set_team_observed(s->p, RED, red);
+	egs_policy_set_team_observed(s->p, BLUE, blue);
+}
+
+static void egs_only_observes(void)
+{
+	struct story s = preempted(true);
+
+	ok(egs_policy_is_notice_binding(victim(&s)),
+	   "a notice in enforce mode is binding");
+	set_observed(&s, true, true);
+	story_tick(&s, 12);
+	is_int(s.seen[EGS_ACT_WITHDRAW], 1,
+	       "a preemption is withdrawn when EGS begins to observe");
+	story_tell(&s, 13, VICTIM, EGS_EV_WITHDRAWN);
+	ok(egs_policy_is_notice_binding(victim(&s)),
+	   "until its deadline the job may answer a notice from before");
+	story_tick(&s, 1000);
+	ok(!egs_policy_is_notice_binding(victim(&s)),
+	   "after its deadline a withdrawn notice counts no more");
+	story_end(&s);
+
+	s = preempted(true);
+	set_observed(&s, false, true);
+	story_tick(&s, 12);
+	is_int(s.seen[EGS_ACT_WITHDRAW], 1,
+	       "a preemption is withdrawn when EGS begins to observe the team "
+	       "of the requester");
+	story_end(&s);
+}
+
+/* PreemptBase= decides in observe mode. */
+static void slurm_preempts_in_observe_mode(void)
+{
+	struct story s = story_new();
+
+	set_observed(&s, true, true);
+	story_submit(&s, 0, VICTIM, RED, SCAVENGE, 4);
+	story_start(&s, 1, VICTIM, 0, 4);
+	story_submit(&s, 1, REQUESTER, BLUE, PROD, 4);
+	tell_by(&s, 10, VICTIM, EGS_EV_PREEMPTING, 0);
+	story_tick(&s, 12);
+	is_int(s.seen[EGS_ACT_WITHDRAW], 0,
+	       "a preemption by Slurm itself is not withdrawn in observe mode");
+	ok(!egs_policy_is_notice_binding(victim(&s)),
+	   "a preemption by Slurm itself gives no binding notice");
+	tell_by(&s, 13, VICTIM, EGS_EV_CHOSEN_VICTIM, REQUESTER);
+	is_int(s.seen[EGS_ACT_WITHDRAW], 1,
+	       "a preemption that select/egs began just before is withdrawn");
+	story_end(&s);
 }
 
 int main(void)
@@ -523,5 +580,7 @@ int main(void)
 	the_requester_is_deferred();
 	limit_of_job_without_gpus();
 	another_daemon();
+	egs_only_observes();
+	slurm_preempts_in_observe_mode();
 	return done_testing();
 }
