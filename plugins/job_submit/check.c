@@ -192,34 +192,53 @@ static int check_workload(const struct job_check *l, struct egs_err *err)
 			l->team->name);
 }
 
-/* A job without a type may get any type: use the largest limit. */
-static uint32_t get_max_gpus(const struct job_check *l, const char *type)
+static int find_strictest_type(const struct job_check *l)
+{
+	int row = 0;
+
+	for (int i = 1; i < l->conf->ntypes; i++)
+		if (l->team->max_gpus[i] < l->team->max_gpus[row])
+			row = i;
+	return row;
+}
+
+/* Slurm may give a job without a type any type, so it would wait for ever if
+ * the limit of one of them is too small.
+ */
+static int check_max_any_type(const struct job_check *l, uint32_t gpus,
+			      struct egs_err *err)
+{
+	int row = find_strictest_type(l);
+
+	if (gpus <= l->team->max_gpus[row])
+		return 0;
+	return egs_errf(err,
+			"%u GPUs of any type refused: team %s may use at most "
+			"%u %s; name the type that the job needs",
+			gpus, l->team->name, l->team->max_gpus[row],
+			l->conf->type[row].name);
+}
+
+static int check_max_of_type(const struct job_check *l, const char *type,
+			     uint32_t gpus, struct egs_err *err)
 {
 	int row = egs_conf_match_type(l->conf, type);
-	uint32_t most = 0;
 
-	if (*type || row < l->conf->ntypes || !l->conf->ntypes)
-		return l->team->max_gpus[row];
-	for (int i = 0; i < l->conf->ntypes; i++)
-		if (l->team->max_gpus[i] > most)
-			most = l->team->max_gpus[i];
-	return most;
+	if (!*type && row >= l->conf->ntypes && l->conf->ntypes)
+		return check_max_any_type(l, gpus, err);
+	if (gpus <= l->team->max_gpus[row])
+		return 0;
+	return egs_errf(err, "%u GPUs refused: team %s may use at most %u%s%s",
+			gpus, l->team->name, l->team->max_gpus[row],
+			*type ? " " : "", type);
 }
 
 static int check_max_gpus(const struct job_check *l, struct egs_err *err)
 {
-	for (uint32_t i = 0; l->team && i < l->gpus.ntypes; i++) {
-		uint32_t most = get_max_gpus(l, l->gpus.by_type[i].type);
-
-		if (l->gpus.by_type[i].count > most)
-			return egs_errf(err,
-					"%u GPUs refused: team %s may use at "
-					"most %u%s%s",
-					l->gpus.by_type[i].count, l->team->name,
-					most,
-					*l->gpus.by_type[i].type ? " " : "",
-					l->gpus.by_type[i].type);
-	}
+	for (uint32_t i = 0; l->team && i < l->gpus.ntypes; i++)
+		if (check_max_of_type(l, l->gpus.by_type[i].type,
+				      l->gpus.by_type[i].count, err) < 0)
+			return -1;
 	return 0;
 }
 

@@ -111,6 +111,14 @@ static uint8_t find_held_type(const struct egs_cluster *c,
 	return type;
 }
 
+/* All GPUs of the job, if compute_need() rounds them up; else 0. */
+static uint32_t count_if_uneven(const struct egs_job_fact *f)
+{
+	uint32_t total = egs_gpu_count_total(&f->gpus);
+
+	return f->nnodes && total % f->nnodes ? total : 0;
+}
+
 static int put_alloc(struct egs_cluster *c, uint32_t i, const char *name,
 		     const struct egs_fact_alloc *alloc, uint32_t mem_mb)
 {
@@ -300,6 +308,7 @@ int egs_cluster_make_event(struct egs_cluster *c, const struct egs_job_fact *f,
 			 .het_offset = f->het,
 			 .restarts = f->restarts },
 		.facts = { .need = compute_need(c, f),
+			   .total_gpus = count_if_uneven(f),
 			   .phase = (int16_t)find_phase(c, f, last, &stamp),
 			   .shrink_to = read_shrink_to(&stamp),
 			   .idle_ok_s = read_idle_ok(f, &stamp.hint),

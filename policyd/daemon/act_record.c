@@ -56,8 +56,7 @@ static struct egs_err explain_idle(const struct egs_daemon *d,
 		 minutes ? "min" : "s");
 	if (by)
 		egs_errf(&reason, "%s and job %" PRIu32 " waits for %" PRIu32,
-			 reason.msg, a->requester,
-			 by->facts.need.nodes * by->facts.need.gpus);
+			 reason.msg, a->requester, egs_job_gpus_wanted(by));
 	return reason;
 }
 

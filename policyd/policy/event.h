@@ -18,6 +18,7 @@ struct egs_facts {
 	 * several types, or whole nodes; else all 0.
 	 */
 	uint16_t by_type[EGS_TYPE_ROWS];
+	uint32_t total_gpus;  /* requested, if 'need' is rounded up; else 0 */
 	uint32_t het_job;     /* id of its heterogeneous job, 0: none */
 	uint32_t save_time_s; /* --save-time, 0: not given */
 	uint32_t shrink_to;   /* GPUs it can continue with, 0: not given */

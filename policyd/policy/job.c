@@ -7,7 +7,8 @@
 
 uint32_t egs_job_gpus_wanted(const struct egs_job *j)
 {
-	return j->facts.need.nodes * j->facts.need.gpus;
+	return j->facts.total_gpus ? j->facts.total_gpus
+				   : j->facts.need.nodes * j->facts.need.gpus;
 }
 
 uint32_t egs_job_gpus_counted(const struct egs_job *j)
@@ -227,8 +228,8 @@ static bool has_same_facts(const struct egs_facts *a, const struct egs_facts *b)
 	       a->completing == b->completing && a->suspended == b->suspended &&
 	       a->departed == b->departed && a->no_preempt == b->no_preempt &&
 	       a->awaits_decision == b->awaits_decision &&
-	       a->het_job == b->het_job && a->held == b->held &&
-	       a->held_by_admin == b->held_by_admin &&
+	       a->het_job == b->het_job && a->total_gpus == b->total_gpus &&
+	       a->held == b->held && a->held_by_admin == b->held_by_admin &&
 	       memcmp(a->by_type, b->by_type, sizeof(a->by_type)) == 0;
 }
 

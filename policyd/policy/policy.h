@@ -112,6 +112,9 @@ int egs_policy_find_victims(struct egs_policy *p, uint32_t job_id,
 void egs_policy_set_team_observed(struct egs_policy *p, int team,
 				  bool observed);
 
+/* GPUs that the job requests on all nodes together. */
+uint32_t egs_job_gpus_wanted(const struct egs_job *j);
+
 /* Did EGS enforce when it gave the job its notice, and does the notice still
  * count?  Then the preemption ends by the rules, whatever the mode is now: the
  * job may be saving.

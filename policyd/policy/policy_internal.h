@@ -142,9 +142,6 @@ void egs_job_leave_books(struct egs_policy *p, struct egs_job *j);
 bool egs_job_is_on_node(const struct egs_job *j, uint32_t node);
 bool egs_job_needs_gpus(const struct egs_policy *p, const struct egs_job *j);
 
-/* GPUs requested on all nodes together. */
-uint32_t egs_job_gpus_wanted(const struct egs_job *j);
-
 /* GPUs of a pending job that count for limits: also those that come with whole
  * nodes.  GPUs of a running job that are not of another type than its first.
  */

@@ -125,8 +125,7 @@ static void measure_pending(struct egs_daemon *d, const struct egs_job *j)
 		egs_metrics_tier_name(d, f->tier), find_reason(d, j));
 
 	add_value(d, EGS_METRICS_BLOCKED_JOBS, 1, labels);
-	add_value(d, EGS_METRICS_BLOCKED_GPUS,
-		  (double)f->need.nodes * f->need.gpus, labels);
+	add_value(d, EGS_METRICS_BLOCKED_GPUS, egs_job_gpus_wanted(j), labels);
 }
 
 static void measure_running(struct egs_daemon *d, const struct egs_job *j)

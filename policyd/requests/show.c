@@ -39,7 +39,7 @@ static void add_job(const struct egs_daemon *d, const struct egs_job *j,
 {
 	const struct egs_policy_conf *c = egs_daemon_conf(d);
 	struct egs_job_info known = { .user = "?", .account = "" };
-	uint32_t want = j->facts.need.nodes * j->facts.need.gpus;
+	uint32_t want = egs_job_gpus_wanted(j);
 	char text[EGS_JOB_TEXT_SIZE];
 
 	egs_cluster_lookup(d->cluster, j->ident.job_id, &known);

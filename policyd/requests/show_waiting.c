@@ -29,11 +29,6 @@ struct waiting_view {
 	struct egs_msg *answer;
 };
 
-static uint32_t count_wanted(const struct egs_job *j)
-{
-	return j->facts.need.nodes * j->facts.need.gpus;
-}
-
 static const char *team_name(const struct waiting_view *v, int team)
 {
 	const struct egs_policy_conf *c = egs_daemon_conf(v->d);
@@ -50,7 +45,7 @@ static void count_job(const struct waiting_view *v, const struct egs_job *j)
 		&v->sum[hidden || j->facts.team < 0 ? nteams : j->facts.team];
 
 	sum->jobs++;
-	sum->gpus += count_wanted(j);
+	sum->gpus += egs_job_gpus_wanted(j);
 	if (!sum->since || j->queued_at < sum->since)
 		sum->since = j->queued_at;
 }
@@ -129,7 +124,7 @@ static int add_explained(const struct waiting_view *v, const struct egs_job *j)
 					    ? "-"
 					    : c->phase[j->facts.phase].name);
 	egs_msg_add_cell_int(v->answer, 1);
-	egs_msg_add_cell_int(v->answer, count_wanted(j));
+	egs_msg_add_cell_int(v->answer, egs_job_gpus_wanted(j));
 	add_since(v, j->queued_at);
 	add_until(v, j, &why);
 	egs_msg_add_cell(v->answer, sentence.msg);
@@ -163,7 +158,7 @@ static void sort_jobs(struct waiting_view *v)
 		const struct egs_job *j = egs_policy_slot(v->d->policy, i);
 
 		if (!egs_job_is_waiting(j) || j->facts.tier < 0 ||
-		    !count_wanted(j))
+		    !egs_job_gpus_wanted(j))
 			continue;
 		if (egs_requests_may_see(v->d, v->uid, j))
 			keep_oldest(v, j);

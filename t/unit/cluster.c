@@ -116,6 +116,21 @@ static const struct egs_job *policy_job(uint32_t id)
 	return egs_policy_job(s.policy, id);
 }
 
+/* Five GPUs on two nodes: three on one of them. */
+static void test_uneven_gpus(void)
+{
+	struct egs_job_fact f = job_fact(6, EGS_JOB_PENDING);
+
+	f.nnodes = 2;
+	egs_gpu_count_add(&f.gpus, "gpu:a100:3", 1);
+	poll_jobs(&f, 1);
+	is_int(policy_job(6)->facts.need.gpus, 3,
+	       "the need of a job on a node is rounded up");
+	is_int(egs_job_gpus_wanted(policy_job(6)), 5,
+	       "a job wants no more GPUs than it requests");
+	poll_jobs(&f, 0);
+}
+
 static void test_life(void)
 {
 	struct egs_job_fact f = job_fact(7, EGS_JOB_PENDING);
@@ -575,6 +590,7 @@ int main(void)
 	test_saved();
 	test_ended_before();
 	test_completing();
+	test_uneven_gpus();
 	free_cluster();
 	egs_policy_conf_free(s.conf);
 	return done_testing();

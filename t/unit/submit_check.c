@@ -180,12 +180,13 @@ static const struct row rows[] = {
 	{ TYPES, "vision", "gpu", "", "gres:gpu:h100:5", false, false,
 	  "5 GPUs refused: team vision may use at most 4 h100", NULL, 2, 0,
 	  "too many GPUs of one type" },
-	{ TYPES, "vision", "gpu", "", "gres:gpu:5", false, false, NULL,
+	{ TYPES, "vision", "gpu", "", "gres:gpu:4", false, false, NULL,
 	  RESTARTS("bronze"), 2, 0,
-	  "GPUs of any type are limited by the largest limit" },
-	{ TYPES, "vision", "gpu", "", "gres:gpu:9", false, false,
-	  "9 GPUs refused: team vision may use at most 8", NULL, 2, 0,
-	  "too many GPUs of any type" },
+	  "GPUs of any type are accepted up to the smallest limit" },
+	{ TYPES, "vision", "gpu", "", "gres:gpu:5", false, false,
+	  "5 GPUs of any type refused: team vision may use at most 4 h100; "
+	  "name the type that the job needs",
+	  NULL, 2, 0, "too many GPUs of any type" },
 	{ FATES, "vision", "gpu", "tier=silver", "gres:gpu:1", false, false,
 	  NULL,
 	  "this job of tier silver cannot save (see --ckpt): if it is "
