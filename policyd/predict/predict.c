@@ -13,6 +13,8 @@ enum {
 	/* With less progress between two reports, its speed is not known. */
 	PROGRESS_MIN_PPM = 10000,
 	PROGRESS_SLACK_S = 60, /* to end after the last of the work */
+	/* Slurm gives this limit to a job that starts without one. */
+	NO_LIMIT_S = 365 * 86400,
 };
 
 /* Longer times are not told apart: 34 years. */
@@ -257,7 +259,7 @@ static void apply_limit(const struct egs_predict_state *state,
 {
 	egs_time_t left = clamp_time(state->limit_s - state->attempt_s);
 
-	if (!state->limit_s)
+	if (!state->limit_s || state->limit_s >= NO_LIMIT_S)
 		return;
 	if (e->source == EGS_PREDICT_NOTHING)
 		*e = (struct egs_estimate){ .source = EGS_PREDICT_LIMIT,

@@ -98,7 +98,7 @@ struct egs_predict_progress {
 struct egs_predict_state {
 	egs_time_t ran_s;     /* in all its attempts */
 	egs_time_t attempt_s; /* of that, in this attempt */
-	egs_time_t limit_s;   /* of each attempt, 0: none */
+	egs_time_t limit_s;   /* of each attempt; 0, or a year: none */
 	struct egs_predict_progress progress;
 };
 

@@ -309,6 +309,11 @@ static void time_limits(void)
 	       "without history the time limit predicts");
 	ok(e.low_s == 0 && e.high_s == HOUR,
 	   "the time limit is the latest end");
+	state.limit_s = 365 * DAY;
+	is_int(egs_predict_rest(p, &job, &state).source, EGS_PREDICT_NOTHING,
+	       "a limit of a year, which Slurm gives to jobs without one, "
+	       "predicts nothing");
+	state.limit_s = 2 * HOUR;
 	learn(p, &job, 10 * HOUR, 5);
 	e = egs_predict_rest(p, &job, &state);
 	ok(e.source == EGS_PREDICT_NAME && e.high_s == HOUR && is_ordered(&e),
