@@ -151,6 +151,10 @@ noinst_LIBRARIES += common/node/libegs-node.a
 common_node_libegs_node_a_SOURCES = \
 	common/node/fdinfo.c \
 	common/node/fdinfo.h \
+	common/node/device_groups.c \
+	common/node/device_groups.h \
+	common/node/gpu_locks.c \
+	common/node/gpu_locks.h \
 	common/node/gpu_search.c \
 	common/node/gpu_search.h \
 	common/node/gpu_users.c \

@@ -14,6 +14,7 @@ noded_egs_noded_SOURCES = \
 	noded/gpu_sampler.h \
 	noded/job_processes.c \
 	noded/job_processes.h \
+	noded/lock_gpus.c \
 	noded/long_poll.c \
 	noded/map_gpus.c \
 	noded/noded.c \

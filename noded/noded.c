@@ -235,6 +235,7 @@ static void free_noded(struct egs_noded *noded)
 	egs_dcgm_map_close(&noded->dcgm_map);
 	egs_timed_child_stop(&noded->clean_child);
 	egs_noded_stop_gpu_scans(noded);
+	egs_noded_stop_locks(noded);
 	egs_watch_free(noded->remove_watch);
 	egs_child_stop(&noded->remove_child);
 	egs_loop_free(noded->loop);
@@ -260,6 +261,7 @@ int egs_noded_run(const char *conf_path, const char *node, bool with_slurmd,
 	noded->with_slurmd = with_slurmd;
 	noded->rundirs_fd = noded->lock_fd = noded->inotify_fd = -1;
 	noded->spool.fd = noded->remove_child.fd = noded->dcgm_map.fd = -1;
+	noded->gpu_locks = (struct egs_gpu_locks)EGS_GPU_LOCKS_NONE;
 	signal(SIGPIPE, SIG_IGN);
 	umask(022);
 	srandom((unsigned)getpid() ^ (unsigned)time(NULL));

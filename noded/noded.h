@@ -10,6 +10,7 @@
  *				egs-policyd, and the answer back
  *	spool.h			messages on disk until they are answered
  *	report_gpu_users.c	GPU scan: processes that have GPUs open
+ *	lock_gpus.c		locks of GPUs that a job is giving back
  *	clean_gpus.c		the second scan of the GPUs of a starting step
  *	nvml.c			GPU scan with NVIDIA's driver (gpu_users.h)
  *	nvml_api.h		the library of NVIDIA's driver
@@ -49,6 +50,8 @@
 #include "common/conf/slurm_conf.h"
 #include "common/ipc/client.h"
 #include "common/ipc/gpu_process.h"
+#include "common/node/gpu_locks.h"
+#include "common/node/gpu_users.h"
 #include "common/node/rundir.h"
 #include "noded/dcgm_map.h"
 #include "noded/gpu_sampler.h"
@@ -115,8 +118,15 @@ struct egs_gpu_scan {
 	uint32_t job;
 	uid_t uid;
 	struct egs_noded *noded;
+	uint64_t gpu_set; /* as in the orders */
 	struct egs_timed_child child;
 	struct egs_msg *report; /* NULL: the child has not ended */
+};
+
+/* GPUs that a scan of a job may have locked (gpu_locks.h). */
+struct egs_job_lock {
+	uint32_t job;
+	uint64_t gpus; /* as bits */
 };
 
 struct egs_running_saver;
@@ -180,6 +190,14 @@ struct egs_noded {
 	size_t nscans_done, scans_done_room;
 	struct egs_policyd_call report_call;
 	char report_name[NAME_MAX + 1]; /* file of spank_egs in report_call */
+
+	/* What jobs may not open, and the child that unlocks. */
+	struct egs_gpu_locks gpu_locks;
+	struct egs_job_lock *job_locks;
+	size_t njob_locks, job_locks_room;
+	struct egs_timed_child unlock_child;
+	bool locks_read;   /* the locks of an earlier egs-noded are known */
+	bool locks_warned; /* the failure is logged */
 
 	/* A second scan of the GPUs of a starting step, and its report. */
 	struct egs_timed_child clean_child;
@@ -272,6 +290,21 @@ void egs_noded_on_report_answer(struct egs_noded *noded, int rc,
 
 /* Send a report that spank_egs wrote to the file 'name'. */
 void egs_noded_send_report(struct egs_noded *noded, const char *name);
+
+/* ---- lock_gpus.c ---- */
+
+/* A scan begins that may lock these GPUs of the job. */
+void egs_noded_expect_lock(struct egs_noded *noded,
+			   const struct egs_job_orders *orders);
+
+/* In the scan, while the processes are stopped: lock what none has open. */
+egs_gpu_users_fn egs_noded_lock_unopened;
+
+/* Unlock by the last orders what jobs still have.  Returns whether a child does
+ * that: when it has ended, it starts the poll timer.
+ */
+bool egs_noded_follow_locks(struct egs_noded *noded);
+void egs_noded_stop_locks(struct egs_noded *noded);
 
 /* ---- clean_gpus.c ---- */
 

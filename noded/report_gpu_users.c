@@ -34,6 +34,8 @@ static int find_users(struct egs_gpu_users *users,
 	struct egs_node_gpus gpus;
 
 	users->daemon = getppid();
+	users->on_stopped = egs_noded_lock_unopened;
+	users->on_stopped_arg = (void *)scan;
 	egs_node_gpus_read(&gpus, NULL, scan->noded->node);
 	if (egs_gpu_users_scan_job(users, &gpus, scan->job, scan->uid, FILES_MS,
 				   err) < 0 ||
@@ -225,11 +227,13 @@ static void start_scan(struct egs_noded *noded, struct egs_gpu_scan *scan,
 		.number = orders->gpu_scan,
 		.job = orders->job,
 		.uid = orders->uid,
+		.gpu_set = orders->gpu_set,
 		.noded = noded,
 		.child = { .done = on_gpu_scan,
 			   .arg = scan,
 			   .owner = orders->uid },
 	};
+	egs_noded_expect_lock(noded, orders);
 	if (egs_timed_child_start(&scan->child, noded->loop, scan_gpus, scan,
 				  SCAN_MS, &err) < 0)
 		on_gpu_scan(scan, -1, NULL, 0, &err);

@@ -262,6 +262,10 @@ policyd_requests_libegs_requests_a_SOURCES = \
 	policyd/requests/requests.c \
 	policyd/requests/requests.h \
 	policyd/requests/resize.c \
+	policyd/requests/resize_locks.c \
+	policyd/requests/resize_locks.h \
+	policyd/requests/resize_unlock.c \
+	policyd/requests/resize_unlock.h \
 	policyd/requests/resize.h \
 	policyd/requests/show.c \
 	policyd/requests/show_conf.c \

@@ -224,6 +224,12 @@ run_all()
 		wait_output "$job" "four: 0 1 2 3" &&
 		wait_output "$job" "two: 0 1"
 	'
+	test_expect_success "$version: a refused resize leaves the batch script its GPUs" '
+		wait_output "$job" "refused: 0 1 2 3"
+	'
+	test_expect_success "$version: the batch script cannot open released GPUs before the next step" '
+		wait_output "$job" "early: 0"
+	'
 	test_expect_success "$version: a new step cannot open released GPUs" '
 		wait_output "$job" "one: 0" && test "$(gpus "$job")" = 0 &&
 		invariants_hold
@@ -245,7 +251,10 @@ run_all()
 		! output_has "$next" "can 0"
 	'
 	test_expect_success "$version: a step of the grown job can open all GPUs" '
-		as alice touch more && wait_output "$job" "again: 0 1 2 3" &&
+		as alice touch more && wait_output "$job" "again: 0 1 2 3"
+	'
+	test_expect_success "$version: the batch script of the grown job can open all GPUs" '
+		wait_output "$job" "grown: 0 1 2 3" &&
 		as alice touch stop && wait_state "$job" COMPLETED &&
 		invariants_hold
 	'

@@ -114,6 +114,14 @@ check_PROGRAMS += t/unit/flat_json
 t_unit_flat_json_SOURCES = t/unit/flat_json.c
 t_unit_flat_json_LDADD = $(LDADD) $(JSONC_LIBS)
 
+check_PROGRAMS += t/unit/gpu_movers
+t_unit_gpu_movers_SOURCES = t/unit/gpu_movers.c
+t_unit_gpu_movers_LDADD = $(egs_node_libs)
+
+check_PROGRAMS += t/unit/gpu_locks
+t_unit_gpu_locks_SOURCES = t/unit/gpu_locks.c
+t_unit_gpu_locks_LDADD = $(egs_node_libs)
+
 check_PROGRAMS += t/unit/gpu_hiders
 t_unit_gpu_hiders_SOURCES = t/unit/gpu_hiders.c
 t_unit_gpu_hiders_LDADD = $(egs_node_libs)
@@ -324,8 +332,13 @@ t_unit_remediate_LDADD = $(egs_policyd_libs)
 
 check_PROGRAMS += t/unit/report_gpu_users
 t_unit_report_gpu_users_SOURCES = t/unit/report_gpu_users.c \
-	noded/report_gpu_users.c noded/timed_child.c noded/user_memory.c
+	noded/lock_gpus.c noded/report_gpu_users.c noded/timed_child.c \
+	noded/user_memory.c
 t_unit_report_gpu_users_LDADD = $(egs_node_libs) $(JSONC_LIBS)
+
+check_PROGRAMS += t/unit/resize_locks
+t_unit_resize_locks_SOURCES = t/unit/resize_locks.c \
+	policyd/requests/resize_locks.c
 
 check_PROGRAMS += t/unit/resume_info
 t_unit_resume_info_SOURCES = t/unit/resume_info.c plugins/spank/read_line.c

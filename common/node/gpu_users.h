@@ -47,6 +47,12 @@ struct egs_gpu_user {
 	enum egs_gpu_user_fate fate;
 };
 
+struct egs_gpu_users;
+
+/* Returns 0, or -1 with 'err' set: then the scan fails. */
+typedef int egs_gpu_users_fn(void *arg, const struct egs_gpu_users *users,
+			     struct egs_err *err);
+
 struct egs_gpu_users {
 	struct egs_gpu_user *list;
 	size_t n, room;
@@ -55,6 +61,11 @@ struct egs_gpu_users {
 	uint32_t job; /* of egs_gpu_users_scan_job(), 0: none */
 	pid_t daemon; /* root's processes below this one do not count */
 	struct egs_sub_uids sub_uids; /* of the job's user */
+	/* Called at the end of egs_gpu_users_scan_job(), with all processes
+	 * that count, while they are stopped; in a child process.  NULL: not.
+	 */
+	egs_gpu_users_fn *on_stopped;
+	void *on_stopped_arg;
 };
 
 /* Add the processes that have GPUs of the set 'wanted' open.  A process opens a

@@ -297,7 +297,13 @@ static int scan_stopped(struct job_scan *scan)
 		scan->budget_ms && budget_end_ms < scan->stop_end_ms
 			? budget_end_ms
 			: scan->stop_end_ms;
-	return examine_stopped(scan);
+	if (examine_stopped(scan) < 0)
+		return -1;
+	return search->users->on_stopped
+		       ? search->users->on_stopped(
+				 search->users->on_stopped_arg, search->users,
+				 search->err)
+		       : 0;
 }
 
 /* Whose each process is can be found before any is stopped. */
@@ -352,7 +358,10 @@ static int scan_in_child(const void *arg, char **bytes, size_t *len,
 	const struct job_scan_input *input = arg;
 	struct egs_gpu_users users = { .job = input->users->job,
 				       .daemon = input->users->daemon,
-				       .sub_uids = input->users->sub_uids };
+				       .sub_uids = input->users->sub_uids,
+				       .on_stopped = input->users->on_stopped,
+				       .on_stopped_arg =
+					       input->users->on_stopped_arg };
 	struct job_scan scan = {
 		.search = { .users = &users,
 			    .gpus = input->gpus,

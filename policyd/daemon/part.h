@@ -45,6 +45,8 @@ struct egs_part {
 	void (*reloaded)(struct egs_daemon *d);
 	/* Slurm shows something new about a job. */
 	void (*job_seen)(struct egs_daemon *d, const struct egs_job_fact *fact);
+	/* A single job was read from Slurm, changed or not. */
+	void (*job_read)(struct egs_daemon *d, uint32_t job_id);
 	/* Jobs or preemption notices have changed; more changes may follow. */
 	void (*jobs_changed)(struct egs_daemon *d);
 	/* egs_daemon_update() has carried out and published everything. */

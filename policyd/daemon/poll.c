@@ -222,6 +222,7 @@ static void on_job_polled(void *arg, uint32_t job_id,
 		egs_cluster_update_job(d->cluster, fact, egs_daemon_now());
 	else
 		egs_cluster_job_gone(d->cluster, job_id, egs_daemon_now());
+	EGS_PARTS_CALL(d, job_read, d, job_id);
 	egs_daemon_update(d);
 }
 

@@ -8,6 +8,7 @@
 #include "common/conf/names.h"
 #include "policyd/requests/job_message.h"
 #include "policyd/requests/resize.h"
+#include "policyd/requests/resize_unlock.h"
 
 /* A job that does not wait sends no second message.  FOREVER_S keeps its resize
  * open until the job ends.
@@ -360,9 +361,11 @@ int egs_job_message_resize(struct egs_job_message *s, uint32_t gpus,
 	r = egs_resize_find(s->d, job->job_id);
 	r->received_at =
 		egs_daemon_now() + (wait_seconds(s) < 0 ? FOREVER_S : 0);
-	if (egs_resize_is_refused(r))
+	if (egs_resize_is_refused(r) &&
+	    !egs_resize_unlock_is_due(s->d, job->job_id))
 		return handle_refusal(s, r, err);
-	if (r->state == EGS_RESIZE_WAITING || s->job->gpus != gpus) {
+	if (r->state != EGS_RESIZE_DONE || s->job->gpus != gpus ||
+	    egs_resize_unlock_is_due(s->d, job->job_id)) {
 		answer_waits(s, r);
 		return 0;
 	}

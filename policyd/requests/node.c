@@ -16,6 +16,7 @@
 #include "policyd/requests/node_addresses.h"
 #include "policyd/requests/op_shrink.h"
 #include "policyd/requests/resize.h"
+#include "policyd/requests/resize_unlock.h"
 
 #define SEQ_TEXT_SIZE 24
 
@@ -355,6 +356,7 @@ int egs_verb_node_wait(void *arg, const struct egs_peer *peer,
 		answer_node(d, node, seq, answer);
 		return 0;
 	}
+	egs_resize_unlock_confirm(d, (uint32_t)node);
 	egs_msg_get_int(request, "wait", &wait_s);
 	if (wait_s < 1 || wait_s > EGS_NODE_LONG_POLL_S)
 		wait_s = EGS_NODE_LONG_POLL_S;

@@ -27,6 +27,7 @@ struct egs_requests {
 	struct egs_rate_limit *rate_limit;	   /* of users' messages */
 	struct egs_report_readers *report_readers; /* NULL: no report yet */
 	struct egs_resizes *resizes;
+	struct egs_resize_locks *resize_locks;
 	struct egs_shrink_notice *shrinks; /* an array of EGS_SHRINKS_MAX */
 	bool hide_jobs; /* PrivateData=jobs when egs.conf was loaded */
 };
@@ -44,6 +45,7 @@ extern const struct egs_part egs_remediate_part;
 extern const struct egs_part egs_metrics_part;
 extern const struct egs_part egs_report_part;
 extern const struct egs_part egs_resize_part;
+extern const struct egs_part egs_resize_unlock_part;
 extern const struct egs_part egs_server_part;
 extern const struct egs_part egs_show_map_part;
 extern const struct egs_part egs_shrink_part;

@@ -9,6 +9,7 @@
 #include "common/hint/stamp.h"
 #include "policyd/requests/node.h"
 #include "policyd/requests/resize.h"
+#include "policyd/requests/resize_unlock.h"
 #include "policyd/server/rate_limit.h"
 
 enum {
@@ -160,6 +161,16 @@ static void schedule_news(struct egs_daemon *d)
 		egs_timer_start(all->wake_timer, 0);
 }
 
+void egs_resize_add_news(struct egs_daemon *d, uint32_t job_id)
+{
+	struct egs_resize *r = egs_resize_find(d, job_id);
+
+	if (!r)
+		return;
+	r->news = ++d->requests->resizes->last_news;
+	schedule_news(d);
+}
+
 /* ---- GPU scan ---- */
 
 uint32_t egs_resize_gpu_scan(const struct egs_daemon *d, uint32_t job_id)
@@ -167,7 +178,8 @@ uint32_t egs_resize_gpu_scan(const struct egs_daemon *d, uint32_t job_id)
 	const struct egs_resize *r =
 		d->requests->resizes ? egs_resize_find(d, job_id) : NULL;
 
-	return r ? r->gpu_scan : 0;
+	return r && r->gpu_scan ? r->gpu_scan
+				: egs_resize_unlock_number(d, job_id);
 }
 
 static void end_gpu_scan(struct egs_daemon *d, struct egs_resize *r)
@@ -190,6 +202,10 @@ static int begin_gpu_scan(struct egs_daemon *d, struct egs_resize *r,
 			r->unanswered[r->nunanswered++] = j->alloc[i].node;
 	r->request.open_gpus[0] = r->gpu_user.msg[0] = '\0';
 	r->gpu_scan = ++d->requests->resizes->last_gpu_scan;
+	if (egs_resize_unlock_expect(d, r) < 0) {
+		end_gpu_scan(d, r);
+		return -1;
+	}
 	egs_nodes_mark_changed(d);
 	egs_nodes_wake(d);
 	return 0;
@@ -198,7 +214,7 @@ static int begin_gpu_scan(struct egs_daemon *d, struct egs_resize *r,
 static void send_to_worker(struct egs_daemon *d, struct egs_resize *r)
 {
 	r->submit_refusal.msg[0] = '\0';
-	egs_worker_resize(d->worker, &r->request);
+	egs_resize_unlock_ask_worker(d, &r->request);
 }
 
 static void run_step(struct egs_daemon *d, struct egs_resize *r)
@@ -255,6 +271,7 @@ static void refuse_resize(struct egs_daemon *d, struct egs_resize *r,
 			  const struct egs_err *why)
 {
 	end_gpu_scan(d, r);
+	egs_resize_unlock_end(d, r->request.job_id);
 	on_step_done(d, r->request.job_id, EGS_RESIZE_REFUSED, why->msg);
 }
 
@@ -444,7 +461,7 @@ void egs_resize_cancel(struct egs_daemon *d, struct egs_resize *r)
 
 	params.way = EGS_RESIZE_CANCEL;
 	egs_resize_forget(r);
-	egs_worker_resize(d->worker, &params);
+	egs_resize_unlock_ask_worker(d, &params);
 }
 
 /* A requeued job with a number of GPUs in its stamp gets that number.  After a
@@ -461,7 +478,7 @@ static void on_job_seen(struct egs_daemon *d, const struct egs_job_fact *fact)
 	struct egs_resize *r;
 
 	if (fact->state == EGS_JOB_PENDING && stamp.next_gpus)
-		egs_worker_resize(d->worker, &next);
+		egs_resize_unlock_ask_worker(d, &next);
 	if (egs_resize_find(d, fact->job_id))
 		schedule_news(d);
 	r = job_id ? egs_resize_find(d, job_id) : NULL;
@@ -492,7 +509,7 @@ void egs_resize_set_next_run(struct egs_daemon *d,
 		.way = EGS_RESIZE_AT_RESTART,
 	};
 
-	egs_worker_resize(d->worker, &params);
+	egs_resize_unlock_ask_worker(d, &params);
 }
 
 /* Poll the job first: the job gets its answer when Slurm shows the GPUs.  The
@@ -537,6 +554,13 @@ static void on_step_done(struct egs_daemon *d, uint32_t job_id,
 	schedule_news(d);
 }
 
+static void on_worker_answer(struct egs_daemon *d, uint32_t job_id,
+			     enum egs_resize_outcome end, const char *text)
+{
+	egs_resize_unlock_answered(d, job_id);
+	on_step_done(d, job_id, end, text);
+}
+
 static void on_tick(struct egs_daemon *d)
 {
 	struct egs_resizes *all = d->requests->resizes;
@@ -572,5 +596,5 @@ const struct egs_part egs_resize_part = {
 	.tick = on_tick,
 	.job_seen = on_job_seen,
 	.update_refused = record_refusal,
-	.resize_step = on_step_done,
+	.resize_step = on_worker_answer,
 };

@@ -14,7 +14,9 @@
  *
  * Before a job gives back GPUs, each of its nodes reports which GPUs processes
  * have open (node_gpu_users.c), because Slurm does not know that.  The job
- * keeps open GPUs.  If a node does not answer, the job keeps all its GPUs.
+ * keeps open GPUs.  If a node does not answer, the job keeps all its GPUs.  The
+ * nodes lock the GPUs that are not open.  The job is told the outcome when they
+ * have unlocked what it keeps.
  */
 #ifndef EGS_REQUESTS_RESIZE_H
 #define EGS_REQUESTS_RESIZE_H
@@ -63,10 +65,15 @@ struct egs_resize *egs_resize_find(const struct egs_daemon *d, uint32_t job_id);
 uint32_t egs_resize_news(const struct egs_daemon *d, uint32_t job_id);
 uint32_t egs_resize_last_news(const struct egs_daemon *d);
 
+/* Wake a job that waits, if there is one. */
+void egs_resize_add_news(struct egs_daemon *d, uint32_t job_id);
+
 /* Key of held messages of this job, for egs_server_defer(). */
 uint64_t egs_resize_wait_key(uint32_t job_id);
 
-/* Number of the job's GPU scan; 0: none. */
+/* Number of the job's GPU scan, until its GPUs may be unlocked
+ * (resize_locks.h); 0: none.
+ */
 uint32_t egs_resize_gpu_scan(const struct egs_daemon *d, uint32_t job_id);
 
 /* What processes of a job use on a node. */

@@ -16,7 +16,11 @@ try()
 
 try four 4
 try two 2
+exec 3</dev/nvidia0 4</dev/nvidia1
+egs phase infer --gpus=1 || echo "refused:$(bash -c "$can")"
+exec 3<&- 4<&-
 eval "$(egs phase infer --gpus=1)" || exit
+echo "early:$(bash -c "$can")"
 try one 1
 echo "batch:$(bash -c "$can")"
 until [ -e ~/more ]; do
@@ -24,6 +28,7 @@ until [ -e ~/more ]; do
 done
 eval "$(egs phase retrain --gpus=4)" || exit
 try again 4
+echo "grown:$(bash -c "$can")"
 until [ -e ~/stop ]; do
 	sleep 0.2
 done
