@@ -262,6 +262,9 @@ check_leads()
 		wait_state "$other" RUNNING &&
 		wait_until 60 "root may abort job $other" lists root "$other" &&
 		is_refused dave "$other" && is_refused carol "$other" &&
+		as carol egsctl update job="$job" tier=prod --reason=demo &&
+		test_must_fail as dave egsctl preempt "$job" --reason=mine 2>err &&
+		grep "job $job: that is for operators, and for coordinators" err &&
 		as carol egsctl abort job="$job" --checkpoint=skip --reason="wrong data" &&
 		wait_state "$job" CANCELLED && job_is "$other" RUNNING
 	'

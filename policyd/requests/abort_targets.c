@@ -13,18 +13,13 @@ enum { DEPTH_MAX = 64 };
 const char *egs_abort_allowed_as(const struct egs_daemon *d, uid_t uid,
 				 const struct egs_job *j)
 {
-	const char *operator_name = egs_daemon_operator_name(d, uid);
-	struct egs_job_info known = { .user = "" };
+	const char *name = egs_requests_lead_name(d, uid, j);
+	struct egs_job_info known;
 
-	if (operator_name)
-		return operator_name;
-	if (egs_cluster_lookup(d->cluster, j->ident.job_id, &known) < 0)
-		return NULL;
-	if (j->ident.uid == uid)
-		return known.user;
-	return j->facts.team < 0
-		       ? NULL
-		       : egs_daemon_coordinator_name(d, uid, known.account);
+	if (name || j->ident.uid != uid ||
+	    egs_cluster_lookup(d->cluster, j->ident.job_id, &known) < 0)
+		return name;
+	return known.user;
 }
 
 static uint32_t get_kind(const struct egs_abort_targets *t)

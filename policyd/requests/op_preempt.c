@@ -1,4 +1,4 @@
-/* op_preempt.c - an operator preempts a job */
+/* op_preempt.c - an operator or the lead of a team preempts a job */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -93,13 +93,13 @@ int egs_verb_preempt(void *arg, const struct egs_peer *peer,
 	struct egs_daemon *d = arg;
 	const struct egs_job *j = egs_requests_find_job(d, request, err);
 	struct egs_err clean, text;
-	const char *reason;
+	const char *reason, *who;
 
-	if (!j || check_preempt(d, j, err) < 0 ||
+	if (!j || !(who = egs_requests_require_lead(d, peer->uid, j, err)) ||
+	    check_preempt(d, j, err) < 0 ||
 	    !(reason = egs_requests_read_reason(request, &clean, err)))
 		return -1;
-	if (egs_requests_preempt_job(d, j, egs_requests_caller_name(d, peer),
-				     reason, err) < 0)
+	if (egs_requests_preempt_job(d, j, who, reason, err) < 0)
 		return -1;
 	egs_errf(&text,
 		 "job %" PRIu32 ": preempted; it has %" PRId64

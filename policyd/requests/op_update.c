@@ -192,6 +192,38 @@ static const char *current_value(const struct egs_daemon *d, uint32_t job_id,
 	return s == &settings[0] ? known.tier_override : known.phase_override;
 }
 
+/* A lead changes a job only to a tier that its owner could have chosen.  Groups
+ * of the owner are not known here, so a tier with AllowGroups= is not.
+ */
+static int check_open_tier(const struct egs_daemon *d, uid_t uid,
+			   const struct egs_job *j, const struct setting *s,
+			   const char *value, struct egs_err *err)
+{
+	const struct egs_policy_conf *c = egs_daemon_conf(d);
+	struct egs_standing_input who = { .tier = value };
+	struct egs_job_info known;
+
+	if (s != &settings[0] || !*value || egs_daemon_operator_name(d, uid))
+		return 0;
+	if (egs_cluster_lookup(d->cluster, j->ident.job_id, &known) == 0) {
+		who.account = known.account;
+		who.user = known.user;
+		who.partitions = known.partition;
+		if (egs_standing_get(c, &who).tier ==
+		    egs_conf_find_tier(c, value))
+			return 0;
+	}
+	return egs_errf(err,
+			"job %" PRIu32 ": tier %s is not open to its owner; "
+			"ask an operator",
+			j->ident.job_id, egs_printable(value).text);
+}
+
+static int refuse_node(struct egs_err *err)
+{
+	return egs_errf(err, "'update node=' is for operators");
+}
+
 int egs_verb_update(void *arg, const struct egs_peer *peer,
 		    const struct egs_msg *request, struct egs_msg *answer,
 		    struct egs_err *err)
@@ -199,16 +231,21 @@ int egs_verb_update(void *arg, const struct egs_peer *peer,
 	struct egs_daemon *d = arg;
 	const struct egs_job *j;
 	const struct setting *s;
-	const char *value, *reason, *before;
+	const char *value, *reason, *before, *who;
 	struct egs_err clean, what;
 	struct egs_identity job;
 
 	if (check_keys(request, err) < 0)
 		return -1;
 	if (egs_msg_get_str(request, "node"))
-		return egs_requests_fence_node(d, peer, request, answer, err);
+		return egs_daemon_operator_name(d, peer->uid)
+			       ? egs_requests_fence_node(d, peer, request,
+							 answer, err)
+			       : refuse_node(err);
 	j = egs_requests_find_job(d, request, err);
-	if (!j || !(s = read_setting(d, request, &value, err)) ||
+	if (!j || !(who = egs_requests_require_lead(d, peer->uid, j, err)) ||
+	    !(s = read_setting(d, request, &value, err)) ||
+	    check_open_tier(d, peer->uid, j, s, value, err) < 0 ||
 	    !(reason = egs_requests_read_reason(request, &clean, err)))
 		return -1;
 	job = j->ident;
@@ -216,15 +253,13 @@ int egs_verb_update(void *arg, const struct egs_peer *peer,
 	egs_errf(&what, "%s=%s", s->key, value);
 	if (s->set(d->cluster, job.job_id, value, egs_daemon_now()) < 0)
 		return egs_errf(err, "out of memory");
-	if (egs_daemon_log_event(d, &job, what.msg,
-				 egs_requests_caller_name(d, peer), reason,
-				 err) < 0 ||
+	if (egs_daemon_log_event(d, &job, what.msg, who, reason, err) < 0 ||
 	    egs_daemon_commit(d, err) < 0) {
 		s->set(d->cluster, job.job_id, before, egs_daemon_now());
 		return -1;
 	}
 	egs_errf(&what, "job %" PRIu32 ": %s=%s, set by %s: %s%s", job.job_id,
-		 s->key, value, egs_requests_caller_name(d, peer), reason,
+		 s->key, value, who, reason,
 		 s->until_requeue ? " (until it is requeued, unless it has "
 				    "restart=phase)"
 				  : "");

@@ -175,8 +175,8 @@ static const struct egs_verb verbs[] = {
 	{ "abort", EGS_ROLE_ANYONE, egs_verb_abort },
 	{ "hold", EGS_ROLE_ANYONE, egs_verb_abort },
 	{ "release", EGS_ROLE_ANYONE, egs_verb_abort },
-	{ "update", EGS_ROLE_OPERATOR, egs_verb_update },
-	{ "preempt", EGS_ROLE_OPERATOR, egs_verb_preempt },
+	{ "update", EGS_ROLE_ANYONE, egs_verb_update },
+	{ "preempt", EGS_ROLE_ANYONE, egs_verb_preempt },
 	{ "shrink", EGS_ROLE_OPERATOR, egs_verb_shrink },
 	{ "mode", EGS_ROLE_OPERATOR, egs_verb_mode },
 	{ "pause", EGS_ROLE_OPERATOR, egs_verb_pause },
@@ -328,6 +328,32 @@ int egs_requests_check_owner(const struct egs_daemon *d,
 	if (uid == peer->uid || egs_daemon_operator_name(d, peer->uid))
 		return 0;
 	return egs_errf(err, "job %" PRIu32 " is not yours", job_id);
+}
+
+const char *egs_requests_lead_name(const struct egs_daemon *d, uid_t uid,
+				   const struct egs_job *j)
+{
+	const char *name = egs_daemon_operator_name(d, uid);
+	struct egs_job_info known;
+
+	if (name || j->facts.team < 0 ||
+	    egs_cluster_lookup(d->cluster, j->ident.job_id, &known) < 0)
+		return name;
+	return egs_daemon_coordinator_name(d, uid, known.account);
+}
+
+const char *egs_requests_require_lead(const struct egs_daemon *d, uid_t uid,
+				      const struct egs_job *j,
+				      struct egs_err *err)
+{
+	const char *name = egs_requests_lead_name(d, uid, j);
+
+	if (!name)
+		egs_errf(err,
+			 "job %" PRIu32 ": that is for operators, and for "
+			 "coordinators of its account in a team",
+			 j->ident.job_id);
+	return name;
 }
 
 int egs_requests_read_job_id(const struct egs_msg *request, uint32_t *id,

@@ -137,6 +137,16 @@ int egs_requests_check_owner(const struct egs_daemon *d,
 			     const struct egs_peer *peer, uint32_t job_id,
 			     uid_t uid, struct egs_err *err);
 
+/* The name of the user, if the user is an operator or the lead of the job's
+ * team: a user who coordinates the job's account in Slurm.  Else NULL; the
+ * second function returns NULL with 'err' set.
+ */
+const char *egs_requests_lead_name(const struct egs_daemon *d, uid_t uid,
+				   const struct egs_job *j);
+const char *egs_requests_require_lead(const struct egs_daemon *d, uid_t uid,
+				      const struct egs_job *j,
+				      struct egs_err *err);
+
 /* Check that an operator may preempt or shrink this job.  The rules of the
  * policy apply to operators too.  Returns 0, or -1 with 'err' set.
  */

@@ -94,6 +94,46 @@ static void rights(void)
 	       "another user may not abort a workload");
 }
 
+static int call(egs_verb_fn *verb, uid_t uid, const char *text)
+{
+	const struct egs_peer peer = { .uid = uid, .local = true };
+	struct egs_msg *request = egs_msg_parse(text, strlen(text),
+						EGS_MSG_REQUEST_MAX, &refusal);
+	struct egs_msg *answer = egs_msg_new();
+	int rc = verb(d, &peer, request, answer, &refusal);
+
+	egs_msg_free(request);
+	egs_msg_free(answer);
+	return rc;
+}
+
+static void leads_change_tiers(void)
+{
+	static const char weaker[] =
+		"{\"job\":\"7\",\"tier\":\"scavenge\",\"reason\":\"x\"}";
+	static const char stronger[] =
+		"{\"job\":\"7\",\"tier\":\"prod\",\"reason\":\"x\"}";
+
+	is_int(call(egs_verb_update, ALICE, weaker), -1,
+	       "the owner of a job does not change its tier");
+	is_str(refusal.msg,
+	       "job 7: that is for operators, and for coordinators of its "
+	       "account in a team",
+	       "the refusal of another tier says who may change it");
+	is_int(call(egs_verb_update, CAROL, weaker), 0,
+	       "a lead gives a job a tier that its owner could choose");
+	is_int(call(egs_verb_update, CAROL, stronger), -1,
+	       "a lead gives no job a tier that its team may not use");
+	is_str(refusal.msg,
+	       "job 7: tier prod is not open to its owner; ask an operator",
+	       "the refusal of a tier names the tier");
+	is_int(call(egs_verb_update, CAROL,
+		    "{\"node\":\"n1\",\"fenced\":\"yes\",\"reason\":\"x\"}"),
+	       -1, "a lead does not fence a node");
+	is_int(call(egs_verb_preempt, DAVE, "{\"job\":\"7\",\"reason\":\"x\"}"),
+	       -1, "a coordinator of another account does not preempt a job");
+}
+
 static void workloads_and_dependents(void)
 {
 	show(8, "score/eval", "fraud", "");
@@ -183,9 +223,15 @@ static void a_daemon_dies(void)
 
 int main(void)
 {
+	daemon_conf = "Mode=enforce\n"
+		      "TierOrder=prod,scavenge\n"
+		      "GpuType=a100\n"
+		      "Team=red Users=alice Quota=a100:4 MaxGpus=a100:8 "
+		      "DefaultTier=scavenge Tiers=scavenge\n";
 	conf_enter();
 	daemon_start();
 	rights();
+	leads_change_tiers();
 	workloads_and_dependents();
 	bad_requests();
 	a_daemon_dies();
