@@ -55,22 +55,6 @@ void egs_metrics_begin(struct egs_metrics *m)
 	}
 }
 
-struct egs_metric_series *egs_metrics_get_series(struct egs_metrics *m,
-						 unsigned int metric,
-						 const char *labels)
-{
-	struct egs_metric_family *f = &m->family[metric];
-	uint32_t number = egs_intern_find(&f->labels, labels);
-
-	if (!number && *labels && f->labels.count < m->table[metric].max)
-		number = egs_intern_add(&f->labels, labels);
-	if ((!number && *labels) ||
-	    egs_grow(&f->series, &f->room, number + 1) < 0)
-		return NULL;
-	f->is_set |= !number;
-	return &f->series[number];
-}
-
 /* Append ,NAME="VALUE" and escape what the format reserves. */
 static size_t append_label(char *text, size_t used, const char *name,
 			   const char *value)
@@ -103,11 +87,37 @@ static void format_labels(const struct egs_metric *metric,
 }
 
 /* The series "other" is beyond the 'max' of its metric. */
+static bool may_add(const struct egs_metrics *m, unsigned int metric,
+		    const char *labels)
+{
+	char other[EGS_METRIC_TEXT_SIZE];
+
+	if (m->family[metric].labels.count < m->table[metric].max)
+		return true;
+	format_labels(&m->table[metric], NULL, other);
+	return strcmp(labels, other) == 0;
+}
+
+struct egs_metric_series *egs_metrics_get_series(struct egs_metrics *m,
+						 unsigned int metric,
+						 const char *labels)
+{
+	struct egs_metric_family *f = &m->family[metric];
+	uint32_t number = egs_intern_find(&f->labels, labels);
+
+	if (!number && *labels && may_add(m, metric, labels))
+		number = egs_intern_add(&f->labels, labels);
+	if ((!number && *labels) ||
+	    egs_grow(&f->series, &f->room, number + 1) < 0)
+		return NULL;
+	f->is_set |= !number;
+	return &f->series[number];
+}
+
 static struct egs_metric_series *find_series(struct egs_metrics *m,
 					     unsigned int metric,
 					     const char *const *labels)
 {
-	struct egs_metric_family *f = &m->family[metric];
 	char text[EGS_METRIC_TEXT_SIZE];
 	struct egs_metric_series *series;
 
@@ -116,9 +126,7 @@ static struct egs_metric_series *find_series(struct egs_metrics *m,
 	if (series)
 		return series;
 	format_labels(&m->table[metric], NULL, text);
-	return egs_intern_add(&f->labels, text)
-		       ? egs_metrics_get_series(m, metric, text)
-		       : NULL;
+	return egs_metrics_get_series(m, metric, text);
 }
 
 void egs_metrics_declare(struct egs_metrics *m, unsigned int metric,

@@ -33,7 +33,7 @@ struct egs_metrics {
 };
 
 /* The series with these labels as text, a new one if there is none.  NULL: the
- * metric has its 'max', or memory is out.
+ * metric has its 'max' and the labels are not all "other", or memory is out.
  */
 struct egs_metric_series *egs_metrics_get_series(struct egs_metrics *m,
 						 unsigned int metric,

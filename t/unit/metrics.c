@@ -205,6 +205,30 @@ static void test_restore(void)
 	free(before);
 }
 
+/* A counter that was full keeps what is in "other". */
+static void test_restore_other(void)
+{
+	char name[16], *before;
+
+	for (int i = 0; i < 9; i++) {
+		snprintf(name, sizeof(name), "t%d", i);
+		egs_metrics_add(m, BUSY, 2, EGS_LABELS(name));
+		egs_metrics_observe(m, WAIT, 5, EGS_LABELS(name));
+	}
+	format();
+	before = strdup(text);
+	restore(before);
+	is_str(text, before,
+	       "counters over the limit continue after a restart");
+	ok(strstr(text, "x_busy_seconds_total{team=\"other\"}"),
+	   "a full counter has the series other");
+	egs_metrics_add(m, BUSY, 1, EGS_LABELS("new"));
+	format();
+	is_int(count_lines("x_busy_seconds_total{"), 4,
+	       "a full counter has no new series after a restart");
+	free(before);
+}
+
 int main(void)
 {
 	plan_none();
@@ -215,6 +239,8 @@ int main(void)
 	test_counters();
 	test_histogram();
 	test_restore();
+	restore("");
+	test_restore_other();
 	egs_metrics_free(m);
 	free(text);
 	return done_testing();
