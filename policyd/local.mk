@@ -234,6 +234,7 @@ policyd_requests_libegs_requests_a_SOURCES = \
 	policyd/requests/metrics_file.c \
 	policyd/requests/metrics_file.h \
 	policyd/requests/metrics_now.c \
+	policyd/requests/metrics_reason.c \
 	policyd/requests/metrics_table.c \
 	policyd/requests/node.c \
 	policyd/requests/node.h \
@@ -251,6 +252,8 @@ policyd_requests_libegs_requests_a_SOURCES = \
 	policyd/requests/parts.c \
 	policyd/requests/predictor.c \
 	policyd/requests/predictor.h \
+	policyd/requests/private_data.c \
+	policyd/requests/private_data.h \
 	policyd/requests/reclaim.c \
 	policyd/requests/remediate.c \
 	policyd/requests/remediate.h \

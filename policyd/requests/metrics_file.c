@@ -14,10 +14,8 @@
 #include <unistd.h>
 
 #include "common/base/fd.h"
-#include "common/base/list.h"
 #include "common/base/log.h"
 #include "common/base/read_file.h"
-#include "common/conf/slurm_conf.h"
 #include "policyd/requests/metrics_file.h"
 
 enum { FILE_MAX = 64 << 20 };
@@ -31,14 +29,20 @@ static void make_path(const struct egs_daemon *d, const char *suffix,
 
 /* ---- what others may see ---- */
 
-enum egs_job_metrics egs_metrics_choose_jobs(const struct egs_daemon *d,
-					     const char *private_data)
+/* Set what the text tells, and to whom.  False: that has not changed. */
+static bool set_privacy(struct egs_daemon *d, struct egs_metrics_file *f)
 {
+	const struct egs_private_data hidden = egs_private_data_get(d);
 	enum egs_job_metrics jobs = egs_daemon_conf(d)->job_metrics;
+	bool is_private, changed;
 
-	if (jobs != EGS_JOB_METRICS_AUTO)
-		return jobs;
-	return *private_data ? EGS_JOB_METRICS_NO : EGS_JOB_METRICS_YES;
+	if (jobs == EGS_JOB_METRICS_AUTO)
+		jobs = hidden.any ? EGS_JOB_METRICS_NO : EGS_JOB_METRICS_YES;
+	is_private = hidden.usage || (hidden.any && jobs != EGS_JOB_METRICS_NO);
+	changed = f->jobs != jobs || f->is_private != is_private;
+	f->jobs = jobs;
+	f->is_private = is_private;
+	return changed;
 }
 
 /* ---- the file ---- */
@@ -91,16 +95,25 @@ static void write_file(struct egs_daemon *d)
 static void write_metrics(struct egs_daemon *d)
 {
 	struct egs_metrics_file *f = d->requests->metrics;
-	struct egs_slurm_conf slurm;
-	enum egs_job_metrics jobs;
 
-	egs_slurm_conf_read(&slurm, NULL);
-	jobs = egs_metrics_choose_jobs(d, slurm.private_data);
-	f->is_private = egs_list_has_word(slurm.private_data, "usage") ||
-			egs_list_has_word(slurm.private_data, "all") ||
-			(*slurm.private_data && jobs != EGS_JOB_METRICS_NO);
-	egs_metrics_measure(d, jobs);
+	egs_private_data_read(d);
+	set_privacy(d, f);
+	egs_metrics_measure(d, f->jobs);
 	write_file(d);
+}
+
+/* Nothing is measured any more: an old file would tell old numbers. */
+static void remove_file(struct egs_daemon *d)
+{
+	struct egs_metrics_file *f = d->requests->metrics;
+	char path[sizeof(d->run_dir) + 32];
+
+	if (f->removed)
+		return;
+	make_path(d, "", path);
+	f->removed = unlink(path) == 0 || errno == ENOENT;
+	f->written_at = 0;
+	egs_buf_clear(&f->text);
 }
 
 /* ---- the part ---- */
@@ -148,9 +161,13 @@ static void write_in_time(struct egs_daemon *d)
 	egs_time_t now = egs_daemon_now();
 
 	load_counters(d);
-	if (!interval ||
-	    (now - f->written_at < interval && now >= f->written_at))
+	if (!interval) {
+		remove_file(d);
 		return;
+	}
+	if (now - f->written_at < interval && now >= f->written_at)
+		return;
+	f->removed = false;
 	f->written_at = now;
 	write_metrics(d);
 }
@@ -162,7 +179,7 @@ static void write_last(struct egs_daemon *d)
 {
 	struct egs_metrics_file *f = d->requests->metrics;
 
-	if (!f->written_at)
+	if (!f->text.used)
 		return;
 	egs_metrics_begin(f->set);
 	egs_metrics_add(f->set, EGS_METRICS_UP, 0, EGS_NO_LABELS);
@@ -170,6 +187,12 @@ static void write_last(struct egs_daemon *d)
 			EGS_NO_LABELS);
 	egs_metrics_count_open(d, d->polled_at);
 	write_file(d);
+}
+
+/* JobMetrics= may have changed, and PrivateData= of Slurm. */
+static void write_soon(struct egs_daemon *d)
+{
+	d->requests->metrics->written_at = 0;
 }
 
 static void stop_metrics(struct egs_daemon *d)
@@ -191,6 +214,7 @@ const struct egs_part egs_metrics_part = {
 	.ending = write_last,
 	.stop = stop_metrics,
 	.tick = write_in_time,
+	.reloaded = write_soon,
 	.run_began = egs_metrics_count_run,
 	.span_ended = egs_metrics_count_span,
 	.level_ended = egs_metrics_count_level,
@@ -218,6 +242,8 @@ int egs_verb_metrics(void *arg, const struct egs_peer *peer,
 	if (!egs_daemon_conf(d)->metrics_every_s)
 		return egs_errf(err, "MetricsInterval= is 0: nothing is "
 				     "measured");
+	if (f->text.used && set_privacy(d, f))
+		write_metrics(d);
 	if (f->is_private && !egs_daemon_operator_name(d, peer->uid))
 		return egs_errf(err, "metrics are for operators here, because "
 				     "of PrivateData= in slurm.conf");

@@ -3,6 +3,7 @@
  *	metrics_table.c	the table of metrics
  *	metrics_now.c	measure what the daemon knows
  *	metrics_count.c	count what happens
+ *	metrics_reason.c why a job waits, as a label
  *	metrics_file.c	write the file, answer the verb "metrics"
  *
  * To add a metric: a row in the enum and in the table, a line where it is
@@ -75,10 +76,12 @@ struct egs_metrics_totals {
 
 struct egs_metrics_file {
 	struct egs_metrics *set;
-	struct egs_buf text; /* as written last */
-	bool is_private;     /* PrivateData= hides some of it */
-	bool failed;	     /* the failure is logged */
-	bool loaded;	     /* the counters of the last file */
+	struct egs_buf text;	   /* as written last */
+	bool is_private;	   /* PrivateData= hides some of it */
+	enum egs_job_metrics jobs; /* what it tells of jobs */
+	bool failed;		   /* the failure is logged */
+	bool removed;		   /* there is no file: MetricsInterval=0 */
+	bool loaded;		   /* the counters of the last file */
 	egs_time_t written_at;
 	struct egs_metrics_totals told;
 	struct egs_handover handover[EGS_HANDOVERS_MAX];
@@ -90,9 +93,10 @@ const char *egs_metrics_team_name(const struct egs_daemon *d, int team);
 const char *egs_metrics_tier_name(const struct egs_daemon *d, int tier);
 const char *egs_metrics_phase_name(const struct egs_daemon *d, int phase);
 
-/* Whose GPU is told? */
-enum egs_job_metrics egs_metrics_choose_jobs(const struct egs_daemon *d,
-					     const char *private_data);
+/* The label for Slurm's reason of a pending job, one of a fixed table; "other"
+ * for the rest.  It is static.
+ */
+const char *egs_metrics_reason_label(const char *reason);
 
 /* Measure everything; 'jobs': what to tell of jobs. */
 void egs_metrics_measure(struct egs_daemon *d, enum egs_job_metrics jobs);

@@ -114,7 +114,7 @@ static const char *find_reason(struct egs_daemon *d, const struct egs_job *j)
 	if (rule)
 		return rule;
 	egs_cluster_lookup(d->cluster, j->ident.job_id, &known);
-	return *known.reason ? known.reason : "None";
+	return egs_metrics_reason_label(known.reason);
 }
 
 static void measure_pending(struct egs_daemon *d, const struct egs_job *j)

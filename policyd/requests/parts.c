@@ -45,7 +45,7 @@ const struct egs_part *const egs_requests_parts[] = {
 	&egs_remediate_part,
 	&egs_predictor_part,
 	&egs_report_part,
-	&egs_show_map_part,
+	&egs_private_data_part,
 	&egs_metrics_part,
 	&egs_server_part,
 	NULL,

@@ -9,6 +9,7 @@
 
 #include "common/base/text.h"
 #include "policyd/daemon/daemon.h"
+#include "policyd/requests/private_data.h"
 #include "policyd/server/server.h"
 
 /* The state of this room; struct egs_daemon has a pointer to it. */
@@ -28,8 +29,8 @@ struct egs_requests {
 	struct egs_report_readers *report_readers; /* NULL: no report yet */
 	struct egs_resizes *resizes;
 	struct egs_resize_locks *resize_locks;
-	struct egs_shrink_notice *shrinks; /* an array of EGS_SHRINKS_MAX */
-	bool hide_jobs; /* PrivateData=jobs when egs.conf was loaded */
+	struct egs_shrink_notice *shrinks;    /* an array of EGS_SHRINKS_MAX */
+	struct egs_private_data private_data; /* as read last */
 };
 
 /* All parts, with NULL after the last; and each part. */
@@ -43,11 +44,11 @@ extern const struct egs_part egs_predictor_part;
 extern const struct egs_part egs_reclaim_part;
 extern const struct egs_part egs_remediate_part;
 extern const struct egs_part egs_metrics_part;
+extern const struct egs_part egs_private_data_part;
 extern const struct egs_part egs_report_part;
 extern const struct egs_part egs_resize_part;
 extern const struct egs_part egs_resize_unlock_part;
 extern const struct egs_part egs_server_part;
-extern const struct egs_part egs_show_map_part;
 extern const struct egs_part egs_shrink_part;
 
 /* The function of a verb, for struct egs_verb. */

@@ -9,8 +9,6 @@
 #include <string.h>
 
 #include "common/base/array.h"
-#include "common/base/list.h"
-#include "common/conf/slurm_conf.h"
 #include "policyd/requests/gpu_samples.h"
 #include "policyd/requests/node.h"
 
@@ -33,36 +31,14 @@ struct gpu_group {
 
 struct map_view {
 	struct egs_daemon *d;
-	uid_t uid; /* the client */
-	bool all;  /* an operator */
+	uid_t uid;	/* the client */
+	bool all;	/* an operator */
+	bool hide_jobs; /* PrivateData=jobs */
 	uint32_t number;
 	const struct egs_node_info *node;
 	struct gpu_group group[EGS_GPU_SAMPLES_MAX];
 	size_t ngroups;
 	struct egs_msg *answer;
-};
-
-static void read_private_data(struct egs_daemon *d)
-{
-	struct egs_slurm_conf slurm;
-
-	egs_slurm_conf_read(&slurm, NULL);
-	d->requests->hide_jobs =
-		egs_list_has_word(slurm.private_data, "jobs") ||
-		egs_list_has_word(slurm.private_data, "all");
-}
-
-static int start_map(struct egs_daemon *d, struct egs_err *err)
-{
-	(void)err;
-	read_private_data(d);
-	return 0;
-}
-
-const struct egs_part egs_show_map_part = {
-	.name = "map",
-	.start = start_map,
-	.reloaded = read_private_data,
 };
 
 bool egs_requests_may_see(const struct egs_daemon *d, uid_t uid,
@@ -110,7 +86,7 @@ static void add_gpu(struct map_view *v, uint32_t gpu, const struct egs_job *j,
 	enum gpu_use use = find_use(v, j, &look, held);
 	struct gpu_group *g;
 
-	if (j && v->d->requests->hide_jobs && !v->all && j->ident.uid != v->uid)
+	if (j && v->hide_jobs && !v->all && j->ident.uid != v->uid)
 		j = NULL;
 	g = find_group(v, j, use);
 	if (!g)
@@ -229,6 +205,7 @@ int egs_show_map(struct egs_daemon *d, const struct egs_peer *peer,
 		.d = d,
 		.uid = peer->uid,
 		.all = egs_daemon_operator_name(d, peer->uid) != NULL,
+		.hide_jobs = egs_private_data_get(d).jobs,
 		.answer = answer,
 	};
 

@@ -22,7 +22,8 @@ struct waiting_sum {
 
 struct waiting_view {
 	struct egs_daemon *d;
-	uid_t uid; /* the client */
+	uid_t uid;	/* the client */
+	bool hide_jobs; /* PrivateData=jobs */
 	const struct egs_job *oldest[EXPLAINED_MAX];
 	size_t noldest;
 	struct waiting_sum *sum;
@@ -39,8 +40,7 @@ static const char *team_name(const struct waiting_view *v, int team)
 static void count_job(const struct waiting_view *v, const struct egs_job *j)
 {
 	const int nteams = egs_daemon_conf(v->d)->nteams;
-	bool hidden = v->d->requests->hide_jobs &&
-		      !egs_requests_may_see(v->d, v->uid, j);
+	bool hidden = v->hide_jobs && !egs_requests_may_see(v->d, v->uid, j);
 	struct waiting_sum *sum =
 		&v->sum[hidden || j->facts.team < 0 ? nteams : j->facts.team];
 
@@ -175,7 +175,10 @@ int egs_show_waiting(struct egs_daemon *d, const struct egs_peer *peer,
 					       "GPUS",	"SINCE", "WAITED",
 					       "UNTIL", "WHY" };
 	const int nteams = egs_daemon_conf(d)->nteams;
-	struct waiting_view v = { .d = d, .uid = peer->uid, .answer = answer };
+	struct waiting_view v = { .d = d,
+				  .uid = peer->uid,
+				  .hide_jobs = egs_private_data_get(d).jobs,
+				  .answer = answer };
 
 	v.sum = calloc((size_t)nteams + 1, sizeof(*v.sum));
 	if (!v.sum)

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/base/array.h"
 #include "policyd/requests/metrics_file.h"
 #include "t/lib/unit/daemon_fixture.h"
 #include "t/lib/unit/tap.h"
@@ -47,8 +48,8 @@ static void set_private_data(const char *value)
 {
 	char line[256];
 
-	snprintf(line, sizeof(line), "SlurmUser=slurm\nPrivateData=%s\n",
-		 value);
+	snprintf(line, sizeof(line),
+		 "ClusterName=c\nSlurmUser=slurm\nPrivateData=%s\n", value);
 	conf_write("slurm.conf", line);
 }
 
@@ -202,6 +203,130 @@ static void test_verb(void)
 	tick();
 }
 
+/* A second passes, but the file is not due. */
+static int ask_next_second(uid_t uid, struct egs_err *why)
+{
+	d->requests->private_data.read_at = 0;
+	return ask(uid, why);
+}
+
+static void test_private_at_once(void)
+{
+	struct egs_err why;
+
+	daemon_show(daemon_job(10, EGS_JOB_RUNNING));
+	tick();
+	ok(strstr(text, "user=\"alice\""), "a running job is told");
+	set_private_data("jobs");
+	is_int(ask_next_second(2002, &why), 0, "sums are for everybody");
+	read_text();
+	ok(!strstr(text, "user=\"alice\""),
+	   "the answer and the file follow PrivateData= before they are due");
+	conf_write("slurm.conf", "");
+	ask_next_second(2002, &why);
+	read_text();
+	ok(!strstr(text, "user=\"alice\""),
+	   "a slurm.conf that is empty for a moment opens nothing");
+	set_private_data("usage");
+	is_int(ask_next_second(2002, &why), -1,
+	       "PrivateData=usage refuses a user before the file is due");
+	set_private_data("");
+	tick();
+}
+
+/* What users of show map and show waiting see of others. */
+static bool shows(int (*show)(struct egs_daemon *, const struct egs_peer *,
+			      struct egs_msg *),
+		  const char *word)
+{
+	const struct egs_peer peer = { .uid = 2002, .local = true };
+	struct egs_msg *answer = egs_msg_new();
+	const char *json;
+	size_t len = 0;
+	bool found;
+
+	d->requests->private_data.read_at = 0;
+	show(d, &peer, answer);
+	json = egs_msg_to_text(answer, &len);
+	found = json && strstr(json, word);
+	egs_msg_free(answer);
+	return found;
+}
+
+static void test_private_show(void)
+{
+	struct egs_job_fact f = daemon_job(11, EGS_JOB_PENDING);
+
+	f.flags |= EGS_FACT_BLOCKED;
+	daemon_show(f);
+	ok(shows(egs_show_map, "red"), "the map has teams");
+	ok(shows(egs_show_waiting, "red"), "waiting jobs have teams");
+	set_private_data("jobs");
+	ok(!shows(egs_show_map, "red"),
+	   "the map has no team as soon as PrivateData=jobs is there");
+	ok(!shows(egs_show_waiting, "red"),
+	   "waiting jobs have no team as soon as PrivateData=jobs is there");
+	set_private_data("");
+	ok(shows(egs_show_map, "red"),
+	   "the map has teams again without PrivateData=");
+}
+
+static void test_reasons(void)
+{
+	static const struct {
+		const char *reason, *label;
+	} cases[] = {
+		{ "", "None" },
+		{ "Priority", "Priority" },
+		{ "ReqNodeNotAvail, UnavailableNodes:n[1-9]",
+		  "ReqNodeNotAvail" },
+		{ "Nodes required for job are DOWN, DRAINED or reserved",
+		  "ReqNodeNotAvail" },
+		{ "Reservation maint, which this job was running under, has "
+		  "ended",
+		  "Reservation" },
+		{ "QOSMaxGRESPerUser", "QOSMaxGRESPerUser" },
+		{ "QOSMinCpuNotSatisfied", "QOSLimit" },
+		{ "AssocGrpBillingRunMinutes", "AssocLimit" },
+		{ "Job is at or exceeds association (acc=a/user=b/part=c)",
+		  "AssocLimit" },
+		{ "MaxCpuPerAccount", "AccountLimit" },
+		{ "Prioritys", "other" },
+		{ "a\"b\\c{}", "other" },
+		{ "other", "other" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		is_str(egs_metrics_reason_label(cases[i].reason),
+		       cases[i].label, "a reason is one of a table: %s",
+		       cases[i].label);
+}
+
+/* Many jobs with a reason of their own make one series. */
+static void test_reason_series(void)
+{
+	char reason[64];
+	int n = 0;
+
+	for (int i = 0; i < 50; i++) {
+		struct egs_job_fact f =
+			daemon_job(100 + (uint32_t)i, EGS_JOB_PENDING);
+
+		snprintf(reason, sizeof(reason),
+			 "ReqNodeNotAvail, UnavailableNodes:n%d", i);
+		f.reason = reason;
+		daemon_show(f);
+	}
+	tick();
+	for (const char *at = text; (at = strstr(at, "\negs_blocked_jobs{"));
+	     at++)
+		n++;
+	ok(n <= 2, "50 jobs with a node list each are not 50 series: %d", n);
+	is_int((int)value_of("egs_blocked_jobs{team=\"red\",tier=\"scavenge\","
+			     "reason=\"ReqNodeNotAvail\"}"),
+	       50, "jobs with a node list each are counted together");
+}
+
 /* The directory is missing for a moment. */
 static void test_failure(void)
 {
@@ -213,6 +338,40 @@ static void test_failure(void)
 	rename("away", "run");
 	tick();
 	ok(!d->requests->metrics->failed, "the file is written again");
+}
+
+static void set_interval(const char *line)
+{
+	static char conf[2048];
+	static const char *before;
+
+	if (!before)
+		before = daemon_conf;
+	snprintf(conf, sizeof(conf), "%s%s", line, before);
+	daemon_conf = conf;
+	daemon_stop();
+	daemon_start();
+}
+
+static void test_interval_0(void)
+{
+	struct egs_err why;
+
+	tick();
+	set_interval("MetricsInterval=0\n");
+	ok(access("run/metrics", F_OK) == 0, "an earlier daemon left a file");
+	tick();
+	ok(access("run/metrics", F_OK) < 0,
+	   "MetricsInterval=0 removes the file");
+	is_int(ask(0, &why), -1, "MetricsInterval=0 has no metrics: %s",
+	       why.msg);
+	egs_metrics_part.ending(d);
+	ok(access("run/metrics", F_OK) < 0,
+	   "a daemon with MetricsInterval=0 leaves no file");
+	set_interval("");
+	tick();
+	is_int((int)value_of("egs_daemon_up"), 1,
+	       "the file comes back with an interval");
 }
 
 static void test_stop(void)
@@ -252,7 +411,12 @@ int main(void)
 	test_end();
 	test_private();
 	test_verb();
+	test_private_at_once();
+	test_private_show();
+	test_reasons();
+	test_reason_series();
 	test_failure();
+	test_interval_0();
 	test_stop();
 	remove("slurm.conf");
 	remove("run/metrics");
