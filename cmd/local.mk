@@ -85,6 +85,7 @@ cmd_libegs_page_a_SOURCES = \
 	cmd/web/page.c \
 	cmd/web/page.h
 nodist_cmd_libegs_page_a_SOURCES = cmd/web/page_bytes.h
+cmd/web/page.$(OBJEXT): cmd/web/page_bytes.h
 
 egs_cli_sources = \
 	cmd/egs/egs.h \
@@ -107,10 +108,14 @@ cmd_libegs_web_a_CPPFLAGS = $(AM_CPPFLAGS) $(MICROHTTPD_CFLAGS)
 cmd_libegs_web_a_SOURCES = \
 	cmd/web/cache.c \
 	cmd/web/cache.h \
+	cmd/web/cache_entries.c \
+	cmd/web/cache_entries.h \
 	cmd/web/document.c \
 	cmd/web/document.h \
 	cmd/web/headers.c \
 	cmd/web/headers.h \
+	cmd/web/identify.c \
+	cmd/web/identify.h \
 	cmd/web/serve.c \
 	cmd/web/serve.h
 

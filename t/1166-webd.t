@@ -165,6 +165,109 @@ many_viewers()
 }
 does 'many viewers cost the daemon no more than one of each identity' many_viewers
 
+# ---- a viewer who wants too much ----
+
+# see_soon ARG...: as see, within half a minute
+see_soon()
+{
+	local end=$((SECONDS + 30))
+
+	while [ $SECONDS -lt $end ]; do
+		! see "$@" || return 0
+	done
+	return 1
+}
+
+# flood: for a minute, bin asks for 200 jobs, again and again
+flood()
+{
+	act_as daemon perl -MIO::Socket::UNIX -e '
+		my $end = time + 60;
+
+		for (my $i = 0; time < $end; $i = ($i + 1) % 200) {
+			my $s = IO::Socket::UNIX->new(Peer => $ARGV[0]) or next;
+
+			print $s "GET /data.json?what=job&id=$i HTTP/1.1\r\n",
+				"Host: x\r\nX-Forwarded-User: bin\r\n\r\n";
+			my $line = <$s> // "";
+			print $line;
+			STDOUT->flush;
+			select undef, undef, undef, 0.002;
+		}' "$tmp/run/web.sock" >flooded 2>&1
+}
+flood &
+flooder=$!
+pids+=("$flooder")
+# fills_cache: 128 others are wanted, which was all there was once
+fills_cache()
+{
+	[ "$(wc -l <flooded)" -ge 140 ]
+}
+does 'a viewer asks for many jobs at a time' retry fills_cache
+does 'another viewer is served beside one who asks for many jobs' \
+	see_soon daemon 'X-Forwarded-User: sys'
+does 'a viewer who asks for 200 jobs at a time is refused' retry grep -q ' 429 ' flooded
+kill "$flooder"
+
+# Each answer becomes as large as on a site of many nodes.
+make_large()
+{
+	mv sock.d/show-map map
+	perl -e 'print "{\"ok\":true,\"columns\":[\"A\"],\"rows\":[[\"",
+		"x" x 5_000_000, "\"]]}"' >sock.d/show-map
+}
+
+# has_large_page USER: USER sees the large document
+has_large_page()
+{
+	see daemon "X-Forwarded-User: $1" && [ "$(wc -c <data)" -gt 5000000 ]
+}
+
+is_below()
+{
+	awk -v limit="$1" '/^VmRSS/ { print; exit $2 > limit }' "/proc/$page/status"
+}
+
+# every_viewer COMMAND: for twelve users of any Debian
+every_viewer()
+{
+	local user
+
+	for user in bin sys games man lp mail news uucp www-data backup list irc; do
+		"$@" "$user" || return
+	done
+}
+does 'answers become large' make_large
+does 'twelve viewers see large answers' every_viewer retry has_large_page
+does 'egs-webd keeps no more than its limit' is_below 262144
+does 'egs-webd gives memory back when nobody looks any more' retry is_below 32768
+mv map sock.d/show-map
+
+# A report is refused, as when too many run: the page asks again in seconds.
+refuse_reports()
+{
+	mv sock.d/report-usage-every usage
+	echo '{"error":"too many reports run; try again"}' >sock.d/report-usage-every
+}
+sees_today()
+{
+	act_as daemon "$http" -u "$tmp/run/web.sock" \
+		"http://localhost/data.json?what=today" GET \
+		'X-Forwarded-User: games' >answer 2>&1
+	grep -q "$1" answer
+}
+does 'a report is refused' refuse_reports
+does 'the page shows the refusal' retry sees_today 'too many reports run'
+does 'the page is told to ask again in five seconds' grep -q '"again_s":5}' answer
+mv usage sock.d/report-usage-every
+allowed_at=$SECONDS
+has_no_refusal()
+{
+	sees_today '"again_s":60}'
+}
+does 'the refusal is over soon after its reason' retry has_no_refusal
+does 'a refusal does not stay for a minute' test $((SECONDS - allowed_at)) -lt 40
+
 # ---- starting ----
 
 ends_at_term()

@@ -461,6 +461,13 @@ t_unit_touch_jobs_LDADD = $(egs_policyd_libs)
 check_PROGRAMS += t/unit/user_memory
 t_unit_user_memory_SOURCES = t/unit/user_memory.c noded/user_memory.c
 
+if HAVE_MICROHTTPD
+check_PROGRAMS += t/unit/web_cache
+t_unit_web_cache_SOURCES = t/unit/web_cache.c
+t_unit_web_cache_CPPFLAGS = $(cmd_libegs_web_a_CPPFLAGS)
+t_unit_web_cache_LDADD = $(cmd_web_egs_web_LDADD)
+endif
+
 check_PROGRAMS += t/unit/worker
 t_unit_worker_SOURCES = t/unit/worker.c
 t_unit_worker_LDADD = $(egs_policyd_libs)

@@ -1,247 +1,251 @@
 /* cache.c - the documents that viewers ask for, each read once for all */
-#include <stdbool.h>
-#include <stdio.h>
+#include <malloc.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 
-#include "cmd/web/cache.h"
-#include "cmd/web/headers.h"
-#include "common/base/child.h"
+#include "cmd/web/cache_entries.h"
+#include "common/base/array.h"
 #include "common/base/clock.h"
 #include "common/ipc/msg.h"
 
 enum {
-	ENTRIES_MAX = 128,
-	CHILDREN_MAX = 4,
+	/* Two of a viewer, so that reports do not delay the present; and two of
+	 * all for the present alone.
+	 */
+	CHILDREN_MAX = 8,
+	REPORT_CHILDREN_MAX = 6,
+	VIEWER_CHILDREN_MAX = 2,
 	TICK_MS = 250,
-	/* A document that nobody has wanted for this long is read no more. */
-	WANTED_MS = 10000,
 	/* After a failure, try again in this time. */
 	RETRY_MS = 2000,
+	/* Blocks of this size go back to the system when they are freed. */
+	MMAP_BYTES = 64 << 10,
 };
 
-struct cache_entry {
-	struct egs_web_cache *cache;
-	struct egs_document doc;
-	bool used;
-	uint64_t wanted_ms; /* the last time */
-	uint64_t begun_ms;  /* the last reading, 0: never */
-	uint64_t good_ms;   /* for how long */
-	char *text;	    /* the last document, NULL: none yet */
-	size_t len;
-	struct MHD_Response *response; /* NULL: none yet */
-	struct egs_child child;
-	struct egs_watch *watch; /* of the child, NULL: none */
-};
+/* ---- what was read ---- */
 
-struct egs_web_cache {
-	struct egs_loop *loop;
-	const struct egs_document_source *source;
-	struct egs_watch *timer;
-	unsigned int nchildren;
-	struct cache_entry entry[ENTRIES_MAX];
-};
+/* No other entry goes for that: without room the last document is left out. */
+static void set_away(struct egs_cache_entry *e, const char *why)
+{
+	struct egs_msg *head = egs_msg_new();
+	struct egs_cache_part part[] = {
+		{ NULL, 0 }, { ",\"last\":", 8 }, { "null", 4 }, { "}", 1 }
+	};
+	const char *text;
 
-/* What a child needs. */
-struct reading {
-	const struct egs_document *doc;
-	const struct egs_document_source *source;
-};
+	egs_cache_entries_drop(&e->away);
+	if (head) {
+		egs_msg_set_str(head, "away", why);
+		part[0].bytes = egs_msg_to_text(head, &part[0].len);
+	}
+	if (e->response && egs_cache_entries_has_room(e->viewer, e->len + 1024))
+		part[2] = (struct egs_cache_part){ e->text, e->len };
+	if (part[0].bytes && part[0].len--)
+		e->away = egs_cache_entries_respond(e->viewer, part,
+						    ARRAY_SIZE(part), &text);
+	egs_msg_free(head);
+	e->good_ms = RETRY_MS;
+}
+
+/* The last byte of what a child writes: is an answer in it refused? */
+enum { COMPLETE = '0', REFUSED = '1' };
 
 static int read_in_child(const void *arg, char **bytes, size_t *len,
 			 struct egs_err *err)
 {
-	const struct reading *r = arg;
+	const struct egs_cache_entry *e = arg;
+	const struct egs_web_cache *cache = e->viewer->cache;
+	struct egs_document_text text = { .bytes = NULL };
+	char *more;
 
-	return egs_document_read(r->doc, r->source, bytes, len, err);
+	if (cache->read(&e->doc, cache->source, &text, err) < 0)
+		return -1;
+	more = realloc(text.bytes, text.len + 1);
+	if (!more) {
+		free(text.bytes);
+		return egs_errf(err, "out of memory");
+	}
+	more[text.len] = text.has_refusal ? REFUSED : COMPLETE;
+	*bytes = more;
+	*len = text.len + 1;
+	return 0;
 }
 
-static void end_child(struct cache_entry *e)
+static void set_document(struct egs_cache_entry *e)
 {
-	if (e->watch)
-		e->cache->nchildren--;
-	egs_watch_free(e->watch);
-	e->watch = NULL;
-	egs_child_stop(&e->child);
-}
+	struct egs_cache_part part = { e->child.bytes, e->child.len - 1 };
+	bool has_refusal = e->child.bytes[part.len] == REFUSED;
 
-/* Take over 'text', which is JSON. */
-static void set_response(struct cache_entry *e, char *text, size_t len)
-{
-	struct MHD_Response *r = MHD_create_response_from_buffer(
-		len, text, MHD_RESPMEM_MUST_FREE);
-
-	if (!r) {
-		free(text);
+	egs_cache_entries_drop(&e->response);
+	if (!egs_cache_entries_make_room(e, part.len)) {
+		set_away(e, "there is no room for so much data at present");
 		return;
 	}
-	egs_web_add_headers(r, "application/json");
-	if (e->response)
-		MHD_destroy_response(e->response);
-	e->response = r;
+	egs_cache_entries_drop(&e->away);
+	e->response = egs_cache_entries_respond(e->viewer, &part, 1, &e->text);
+	e->len = part.len;
+	e->good_ms = egs_document_good_ms(e->doc.kind, has_refusal);
 }
 
-static void set_document(struct cache_entry *e)
-{
-	char *text = malloc(e->child.len), *copy = malloc(e->child.len);
-
-	if (!text || !copy) {
-		free(text);
-		free(copy);
-		return;
-	}
-	memcpy(text, e->child.bytes, e->child.len);
-	memcpy(copy, e->child.bytes, e->child.len);
-	free(e->text);
-	e->text = copy;
-	e->len = e->child.len;
-	e->good_ms = egs_document_good_ms(e->doc.kind);
-	set_response(e, text, e->len);
-}
-
-static void set_away(struct cache_entry *e, const char *why)
-{
-	struct egs_msg *head = egs_msg_new();
-	char *text = NULL;
-	size_t head_len = 0, len = 0;
-	const char *start = NULL;
-	FILE *out;
-
-	if (head) {
-		egs_msg_set_str(head, "away", why);
-		start = egs_msg_to_text(head, &head_len);
-	}
-	out = start ? open_memstream(&text, &len) : NULL;
-	if (out) {
-		fprintf(out, "%.*s,\"last\":%.*s}", (int)head_len - 1, start,
-			e->text ? (int)e->len : 4, e->text ? e->text : "null");
-		fclose(out);
-		set_response(e, text, len);
-	}
-	egs_msg_free(head);
-	if (e->good_ms > RETRY_MS || !e->good_ms)
-		e->good_ms = RETRY_MS;
-}
+static void begin_due(struct egs_web_cache *cache, uint64_t now_ms);
 
 static void read_child(void *arg, uint32_t events)
 {
-	struct cache_entry *e = arg;
+	struct egs_cache_entry *e = arg;
+	struct egs_web_cache *cache = e->viewer->cache;
 	struct egs_err err;
 	int rc = egs_child_read(&e->child, &err);
 
 	(void)events;
+	if (rc > 0 && e->child.len > EGS_WEB_CACHE_VIEWER_BYTES)
+		rc = egs_errf(&err, "the answer is too long for a page");
 	if (rc > 0)
 		return;
-	if (rc == 0)
+	if (rc == 0 && e->child.len)
 		set_document(e);
 	else
-		set_away(e, err.msg);
-	end_child(e);
+		set_away(e, rc < 0 ? err.msg : "no answer");
+	egs_cache_entries_end_child(e);
+	begin_due(cache, egs_now_ms());
 }
 
-static void begin_reading(struct cache_entry *e, uint64_t now_ms)
+/* ---- readings ---- */
+
+static void begin_reading(struct egs_cache_entry *e, uint64_t now_ms)
 {
-	struct reading r = { &e->doc, e->cache->source };
+	struct egs_web_cache *cache = e->viewer->cache;
 	struct egs_err err;
 
-	if (e->cache->nchildren >= CHILDREN_MAX ||
-	    egs_child_start(&e->child, read_in_child, &r, &err) < 0)
-		return;
-	e->watch = egs_loop_add_fd(e->cache->loop, e->child.fd, EPOLLIN,
-				   read_child, e, &err);
+	e->begun_ms = now_ms;
+	if (egs_child_start(&e->child, read_in_child, e, &err) == 0)
+		e->watch = egs_loop_add_fd(cache->loop, e->child.fd, EPOLLIN,
+					   read_child, e, &err);
 	if (!e->watch) {
+		set_away(e, err.msg);
 		egs_child_stop(&e->child);
 		return;
 	}
-	e->cache->nchildren++;
-	e->begun_ms = now_ms;
+	e->viewer->nchildren++;
+	cache->nchildren++;
+	cache->nreports += egs_cache_entries_is_report(e);
 }
 
-static bool is_due(const struct cache_entry *e, uint64_t now_ms)
+static bool is_wanted(const struct egs_cache_entry *e, uint64_t now_ms)
 {
-	return e->used && !e->watch && now_ms - e->wanted_ms < WANTED_MS &&
-	       (!e->begun_ms || now_ms - e->begun_ms >= e->good_ms);
+	return now_ms - e->wanted_ms < EGS_CACHE_WANTED_MS;
 }
 
-static void check_entry(struct cache_entry *e, uint64_t now_ms)
+static bool is_good(const struct egs_cache_entry *e, uint64_t now_ms)
 {
-	if (is_due(e, now_ms))
+	return e->begun_ms && now_ms - e->begun_ms < e->good_ms;
+}
+
+static bool may_begin(const struct egs_cache_entry *e, uint64_t now_ms)
+{
+	return !e->watch && is_wanted(e, now_ms) && !is_good(e, now_ms) &&
+	       e->viewer->nchildren < VIEWER_CHILDREN_MAX &&
+	       (!egs_cache_entries_is_report(e) ||
+		e->viewer->cache->nreports < REPORT_CHILDREN_MAX);
+}
+
+/* The entry whose last reading is longest ago. */
+static struct egs_cache_entry *find_due(const struct egs_web_cache *cache,
+					uint64_t now_ms)
+{
+	const struct egs_cache_viewer *v = NULL;
+	struct egs_cache_entry *due = NULL, *e = NULL;
+
+	TAILQ_FOREACH(v, &cache->viewers, link)
+	{
+		TAILQ_FOREACH(e, &v->entries, link)
+		{
+			if (may_begin(e, now_ms) &&
+			    (!due || e->begun_ms < due->begun_ms))
+				due = e;
+		}
+	}
+	return due;
+}
+
+static void begin_due(struct egs_web_cache *cache, uint64_t now_ms)
+{
+	struct egs_cache_entry *e;
+
+	while (cache->nchildren < CHILDREN_MAX && (e = find_due(cache, now_ms)))
 		begin_reading(e, now_ms);
+}
+
+static void check_entry(struct egs_cache_entry *e, uint64_t now_ms)
+{
 	if (e->watch &&
 	    now_ms - e->begun_ms > egs_document_limit_ms(e->doc.kind)) {
 		set_away(e, "egs-policyd takes too long to answer");
-		end_child(e);
+		egs_cache_entries_end_child(e);
+	}
+	if (!e->watch && !is_wanted(e, now_ms) && !is_good(e, now_ms))
+		egs_cache_entries_remove(e);
+}
+
+/* A viewer may go with the last entry. */
+static void check_viewer(struct egs_cache_viewer *v, uint64_t now_ms)
+{
+	struct egs_cache_entry *next;
+
+	for (struct egs_cache_entry *e = TAILQ_FIRST(&v->entries); e;
+	     e = next) {
+		next = TAILQ_NEXT(e, link);
+		check_entry(e, now_ms);
 	}
 }
 
-static void check_entries(void *arg, uint32_t events)
+void egs_web_cache_check(struct egs_web_cache *cache, uint64_t now_ms)
+{
+	struct egs_cache_viewer *next;
+
+	for (struct egs_cache_viewer *v = TAILQ_FIRST(&cache->viewers); v;
+	     v = next) {
+		next = TAILQ_NEXT(v, link);
+		check_viewer(v, now_ms);
+	}
+	begin_due(cache, now_ms);
+}
+
+static void check_in_time(void *arg, uint32_t events)
 {
 	struct egs_web_cache *cache = arg;
-	uint64_t now_ms = egs_now_ms();
 
 	(void)events;
-	for (size_t i = 0; i < ENTRIES_MAX; i++)
-		check_entry(&cache->entry[i], now_ms);
+	egs_web_cache_check(cache, egs_now_ms());
 	egs_timer_start(cache->timer, TICK_MS);
 }
 
-static void clear_entry(struct cache_entry *e)
-{
-	end_child(e);
-	if (e->response)
-		MHD_destroy_response(e->response);
-	free(e->text);
-	*e = (struct cache_entry){ .cache = e->cache, .child.fd = -1 };
-}
+/* ---- what a viewer wants ---- */
 
-static bool is_same(const struct egs_document *a, const struct egs_document *b)
-{
-	return a->kind == b->kind && strcmp(a->arg, b->arg) == 0 &&
-	       strcmp(a->viewer, b->viewer) == 0;
-}
-
-/* The entry of a document; else a free one, or the one that was wanted longest
- * ago.  NULL if all are still wanted.
- */
-static struct cache_entry *find_entry(struct egs_web_cache *cache,
-				      const struct egs_document *doc,
-				      uint64_t now_ms)
-{
-	struct cache_entry *oldest = &cache->entry[0];
-
-	for (size_t i = 0; i < ENTRIES_MAX; i++) {
-		struct cache_entry *e = &cache->entry[i];
-
-		if (e->used && is_same(&e->doc, doc))
-			return e;
-		if (oldest->used &&
-		    (!e->used || e->wanted_ms < oldest->wanted_ms))
-			oldest = e;
-	}
-	if (oldest->used && now_ms - oldest->wanted_ms < WANTED_MS)
-		return NULL;
-	clear_entry(oldest);
-	oldest->used = true;
-	oldest->doc = *doc;
-	return oldest;
-}
-
-struct MHD_Response *egs_web_cache_get(struct egs_web_cache *cache,
-				       const struct egs_document *doc)
+int egs_web_cache_get(struct egs_web_cache *cache,
+		      const struct egs_document *doc,
+		      struct MHD_Response **response, struct egs_err *err)
 {
 	uint64_t now_ms = egs_now_ms();
-	struct cache_entry *e = find_entry(cache, doc, now_ms);
+	struct egs_cache_entry *e =
+		egs_cache_entries_get(cache, doc, now_ms, err);
 
 	if (!e)
-		return NULL;
+		return -1;
 	e->wanted_ms = now_ms;
-	check_entry(e, now_ms);
-	return e->response;
+	if (!is_good(e, now_ms))
+		begin_due(cache, now_ms);
+	*response = e->away ? e->away : e->response;
+	return 0;
+}
+
+struct egs_web_cache_use egs_web_cache_count(const struct egs_web_cache *cache)
+{
+	return (struct egs_web_cache_use){ cache->nviewers, cache->nentries,
+					   cache->nchildren, cache->bytes };
 }
 
 struct egs_web_cache *
-egs_web_cache_new(struct egs_loop *loop,
+egs_web_cache_new(struct egs_loop *loop, egs_document_fn *read,
 		  const struct egs_document_source *source, struct egs_err *err)
 {
 	struct egs_web_cache *cache = calloc(1, sizeof(*cache));
@@ -250,12 +254,12 @@ egs_web_cache_new(struct egs_loop *loop,
 		egs_errf(err, "out of memory");
 		return NULL;
 	}
+	mallopt(M_MMAP_THRESHOLD, MMAP_BYTES);
 	cache->loop = loop;
+	cache->read = read;
 	cache->source = source;
-	for (size_t i = 0; i < ENTRIES_MAX; i++)
-		cache->entry[i] =
-			(struct cache_entry){ .cache = cache, .child.fd = -1 };
-	cache->timer = egs_loop_add_timer(loop, check_entries, cache, err);
+	TAILQ_INIT(&cache->viewers);
+	cache->timer = egs_loop_add_timer(loop, check_in_time, cache, err);
 	if (!cache->timer) {
 		free(cache);
 		return NULL;
@@ -264,12 +268,28 @@ egs_web_cache_new(struct egs_loop *loop,
 	return cache;
 }
 
+static void remove_viewer(struct egs_cache_viewer *v)
+{
+	struct egs_cache_entry *next;
+
+	for (struct egs_cache_entry *e = TAILQ_FIRST(&v->entries); e;
+	     e = next) {
+		next = TAILQ_NEXT(e, link);
+		egs_cache_entries_remove(e);
+	}
+}
+
 void egs_web_cache_free(struct egs_web_cache *cache)
 {
+	struct egs_cache_viewer *next;
+
 	if (!cache)
 		return;
-	for (size_t i = 0; i < ENTRIES_MAX; i++)
-		clear_entry(&cache->entry[i]);
+	for (struct egs_cache_viewer *v = TAILQ_FIRST(&cache->viewers); v;
+	     v = next) {
+		next = TAILQ_NEXT(v, link);
+		remove_viewer(v);
+	}
 	egs_watch_free(cache->timer);
 	free(cache);
 }

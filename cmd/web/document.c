@@ -13,7 +13,7 @@
 #include "common/base/array.h"
 #include "common/base/clock.h"
 
-enum { HOUR_S = 3600, DAY_S = 86400 };
+enum { HOUR_S = 3600, DAY_S = 86400, REFUSED_MS = 5000 };
 
 static const struct {
 	const char *name, *arg_name;
@@ -77,9 +77,11 @@ const char *egs_document_arg_name(enum egs_document_kind kind)
 	return kinds[kind].arg_name;
 }
 
-uint64_t egs_document_good_ms(enum egs_document_kind kind)
+uint64_t egs_document_good_ms(enum egs_document_kind kind, bool has_refusal)
 {
-	return kinds[kind].good_ms;
+	uint64_t good_ms = kinds[kind].good_ms;
+
+	return has_refusal && good_ms > REFUSED_MS ? REFUSED_MS : good_ms;
 }
 
 uint64_t egs_document_limit_ms(enum egs_document_kind kind)
@@ -166,10 +168,11 @@ struct writing {
 	struct egs_endpoint daemon;
 	struct viewer viewer;
 	uint64_t began_ms;
+	bool has_refusal;
 };
 
 /* Append ,"KEY":ANSWER.  A refusal is an answer too. */
-static int add_answer(const struct writing *w, const struct doc_request *r,
+static int add_answer(struct writing *w, const struct doc_request *r,
 		      struct egs_err *err)
 {
 	struct egs_msg *request = make_request(r, w->doc, &w->viewer);
@@ -186,6 +189,7 @@ static int add_answer(const struct writing *w, const struct doc_request *r,
 		answer = egs_msg_new();
 		if (answer)
 			egs_msg_set_str(answer, "error", err->msg);
+		w->has_refusal = true;
 		rc = 0;
 	}
 	if (answer)
@@ -222,7 +226,7 @@ static void add_head(FILE *out, const struct egs_document *doc,
 
 static int write_document(FILE *out, const struct egs_document *doc,
 			  const struct egs_document_source *source,
-			  struct egs_err *err)
+			  bool *has_refusal, struct egs_err *err)
 {
 	struct writing w = { .out = out, .doc = doc, .began_ms = egs_now_ms() };
 
@@ -235,27 +239,29 @@ static int write_document(FILE *out, const struct egs_document *doc,
 		if (requests[i].kind == doc->kind &&
 		    add_answer(&w, &requests[i], err) < 0)
 			return -1;
-	fputc('}', out);
+	*has_refusal = w.has_refusal;
+	fprintf(out, ",\"again_s\":%d}",
+		(int)(egs_document_good_ms(doc->kind, w.has_refusal) / 1000));
 	return 0;
 }
 
 int egs_document_read(const struct egs_document *doc,
-		      const struct egs_document_source *source, char **text,
-		      size_t *len, struct egs_err *err)
+		      const struct egs_document_source *source,
+		      struct egs_document_text *text, struct egs_err *err)
 {
-	FILE *out = open_memstream(text, len);
+	FILE *out = open_memstream(&text->bytes, &text->len);
 	bool failed;
 	int rc;
 
 	if (!out)
 		return egs_errf(err, "out of memory");
-	rc = write_document(out, doc, source, err);
+	rc = write_document(out, doc, source, &text->has_refusal, err);
 	failed = ferror(out);
 	if (fclose(out) != 0 || failed)
 		rc = rc < 0 ? rc : egs_errf(err, "out of memory");
 	if (rc == 0)
 		return 0;
-	free(*text);
-	*text = NULL;
+	free(text->bytes);
+	text->bytes = NULL;
 	return -1;
 }

@@ -8,7 +8,8 @@
  * The object has "made" (the time), "zone_s" (what local time is ahead of UTC),
  * "cluster", "viewer" (the user whose rights the answers have, "": nobody's),
  * and the answer to each request under a name of its own.  An answer may be
- * {"error": "one sentence"}.
+ * {"error": "one sentence"}.  "again_s" is the time after which it is worth
+ * reading the document again.
  */
 #ifndef EGS_WEB_DOCUMENT_H
 #define EGS_WEB_DOCUMENT_H
@@ -51,15 +52,27 @@ enum egs_document_kind egs_document_find_kind(const char *name);
 /* The name of the argument in an address, "id"; NULL: it has none. */
 const char *egs_document_arg_name(enum egs_document_kind kind);
 
-/* For how long a document is good, and how long it may take to read. */
-uint64_t egs_document_good_ms(enum egs_document_kind kind);
+/* For how long a document is good, and how long it may take to read.  If an
+ * answer in it is refused, it is good for some seconds only: the reason may be
+ * over soon.
+ */
+uint64_t egs_document_good_ms(enum egs_document_kind kind, bool has_refusal);
 uint64_t egs_document_limit_ms(enum egs_document_kind kind);
 
+/* A document as it was read. */
+struct egs_document_text {
+	char *bytes; /* the caller frees them */
+	size_t len;
+	bool has_refusal; /* an answer in it is an error */
+};
+
 /* Ask egs-policyd.  The call blocks for as long as the limit.  Returns 0 with
- * '*text', which the caller frees, or -1 with 'err' set if there is no daemon.
+ * '*text', or -1 with 'err' set if there is no daemon.
  */
-int egs_document_read(const struct egs_document *doc,
-		      const struct egs_document_source *source, char **text,
-		      size_t *len, struct egs_err *err);
+typedef int egs_document_fn(const struct egs_document *doc,
+			    const struct egs_document_source *source,
+			    struct egs_document_text *text,
+			    struct egs_err *err);
+egs_document_fn egs_document_read;
 
 #endif

@@ -104,7 +104,8 @@ static int run_page(struct egs_loop *loop,
 		    const struct egs_document_source *source, unsigned int port,
 		    char *viewer, struct egs_err *err)
 {
-	struct egs_web_cache *cache = egs_web_cache_new(loop, source, err);
+	struct egs_web_cache *cache =
+		egs_web_cache_new(loop, egs_document_read, source, err);
 	char token[2 * TOKEN_BYTES + 1];
 	struct egs_web_conf conf = { .loop = loop,
 				     .cache = cache,

@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -20,6 +19,7 @@
 
 #include "cmd/lib/find_daemon.h"
 #include "cmd/lib/options.h"
+#include "cmd/web/identify.h"
 #include "cmd/web/serve.h"
 #include "common/base/array.h"
 
@@ -29,78 +29,15 @@
 enum { DONE = 0, FAILED = 1, BACKLOG = 256 };
 
 struct webd {
-	const char *listen, *proxy_user, *header, *metrics;
+	const char *listen, *proxy_user, *metrics;
 	struct egs_document_source source;
-	bool has_proxy;
-	uid_t proxy_uid;
-	bool is_unix; /* listens on a Unix socket */
+	struct egs_identify who;
 };
 
 static int print_error(const struct egs_err *err)
 {
 	fprintf(stderr, "egs-webd: %s\n", err->msg);
 	return FAILED;
-}
-
-/* ---- who looks ---- */
-
-/* Values of a header: the first one, and their number. */
-struct header_values {
-	const char *name, *first;
-	unsigned int count;
-};
-
-static enum MHD_Result count_value(void *arg, enum MHD_ValueKind kind,
-				   const char *key, const char *value)
-{
-	struct header_values *h = arg;
-
-	(void)kind;
-	if (strcasecmp(key, h->name) == 0 && h->count++ == 0)
-		h->first = value ? value : "";
-	return MHD_YES;
-}
-
-/* The kernel knows who is at the other end of a Unix socket. */
-static bool is_proxy(const struct webd *w, struct MHD_Connection *c)
-{
-	const union MHD_ConnectionInfo *info =
-		MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
-	struct ucred peer;
-	socklen_t size = sizeof(peer);
-
-	return w->is_unix && w->has_proxy && info &&
-	       getsockopt(info->connect_fd, SOL_SOCKET, SO_PEERCRED, &peer,
-			  &size) == 0 &&
-	       peer.uid == w->proxy_uid;
-}
-
-static bool is_user_name(const char *name)
-{
-	return *name != '-' && strlen(name) < 64 &&
-	       !name[strspn(name, "abcdefghijklmnopqrstuvwxyz"
-				  "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")];
-}
-
-/* Without a header, or if it is not the proxy's: nobody in particular. */
-static int identify_viewer(void *arg, struct MHD_Connection *c, char viewer[64],
-			   struct egs_err *err)
-{
-	const struct webd *w = arg;
-	struct header_values h = { .name = w->header };
-
-	if (!is_proxy(w, c))
-		return 0;
-	MHD_get_connection_values(c, MHD_HEADER_KIND, count_value, &h);
-	if (!h.count || !*h.first)
-		return 0;
-	if (h.count > 1)
-		return egs_errf(err, "%s is there twice", w->header);
-	if (!is_user_name(h.first) || strcmp(h.first, "root") == 0)
-		return egs_errf(err, "%s: '%s' is not a user of this page",
-				w->header, egs_printable(h.first).text);
-	snprintf(viewer, 64, "%s", h.first);
-	return 0;
 }
 
 /* ---- where it listens ---- */
@@ -134,8 +71,8 @@ static int open_listener(struct webd *w, struct egs_err *err)
 	unsigned int port;
 	char *end;
 
-	w->is_unix = strchr(w->listen, '/') != NULL;
-	if (w->is_unix)
+	w->who.is_unix = strchr(w->listen, '/') != NULL;
+	if (w->who.is_unix)
 		return listen_unix(w->listen, err);
 	port = (unsigned int)strtoul(w->listen, &end, 10);
 	if (*end || !port || port > 65535)
@@ -156,8 +93,8 @@ static int find_proxy(struct webd *w, struct egs_err *err)
 	if (!user)
 		return egs_errf(err, "--proxy-user=%s: there is no such user",
 				egs_printable(w->proxy_user).text);
-	w->proxy_uid = user->pw_uid;
-	w->has_proxy = true;
+	w->who.proxy_uid = user->pw_uid;
+	w->who.has_proxy = true;
 	return 0;
 }
 
@@ -172,13 +109,14 @@ static void stop_loop(void *arg, uint32_t signo)
 static int serve_page(struct webd *w, struct egs_loop *loop,
 		      struct egs_err *err)
 {
-	struct egs_web_cache *cache = egs_web_cache_new(loop, &w->source, err);
+	struct egs_web_cache *cache =
+		egs_web_cache_new(loop, egs_document_read, &w->source, err);
 	struct egs_web_conf conf = { .loop = loop,
 				     .cache = cache,
 				     .listen_fd = -1,
 				     .metrics_path = w->metrics,
-				     .identify = identify_viewer,
-				     .arg = w };
+				     .identify = egs_identify_viewer,
+				     .arg = &w->who };
 	struct egs_web_server *server = NULL;
 	int rc = -1;
 
@@ -190,7 +128,7 @@ static int serve_page(struct webd *w, struct egs_loop *loop,
 		rc = egs_loop_run(loop, err);
 	egs_web_server_free(server);
 	egs_web_cache_free(cache);
-	if (server && w->is_unix)
+	if (server && w->who.is_unix)
 		unlink(w->listen);
 	return rc;
 }
@@ -217,14 +155,14 @@ static int run_webd(struct webd *w, struct egs_err *err)
 int main(int argc, char **argv)
 {
 	struct webd w = { .listen = DEFAULT_SOCKET,
-			  .header = DEFAULT_HEADER,
+			  .who.header = DEFAULT_HEADER,
 			  .source.for_viewer = true };
 	const struct egs_option rows[] = {
 		{ 0, "listen", NULL, &w.listen, "PLACE",
 		  "a Unix socket (" DEFAULT_SOCKET ") or a port on loopback" },
 		{ 0, "proxy-user", NULL, &w.proxy_user, "NAME",
 		  "the user of the proxy, whose header is believed" },
-		{ 0, "header", NULL, &w.header, "NAME",
+		{ 0, "header", NULL, &w.who.header, "NAME",
 		  "the header with the viewer (" DEFAULT_HEADER ")" },
 		{ 0, "metrics", NULL, &w.metrics, "FILE",
 		  "the file to serve as metrics (RunDir/metrics)" },

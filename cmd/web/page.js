@@ -1,7 +1,8 @@
 /* page.js - read the data, show the view that the address names, tell its age */
 'use strict';
 
-EGS.page = { read_ms: 2000, today_ms: 60000, views: new Map() };
+EGS.page = { read_ms: 2000, today_ms: 60000, views: new Map(),
+	refusals: [403, 429] };
 
 /* ---- the data ---- */
 
@@ -28,32 +29,35 @@ EGS.page.takeToday = function (body) {
 };
 
 /* Read a document.  An answer may hold the last data of a daemon that is away:
- * { away: "sentence", last: {...} }.
+ * { away: "sentence", last: {...} }.  Resolves to the time until it should be
+ * read again: soon if it was not ready, or if an answer in it was refused.
  */
-EGS.page.fetch = async function (query, take) {
+EGS.page.fetch = async function (query, ms, take) {
 	try {
 		const { status, body } = await EGS.read(query);
 
-		EGS.page.away = body.away || '';
+		EGS.page.away = body.away ||
+			(EGS.page.refusals.includes(status) ? body.error : '');
 		if (status === 200 && (body.last || !body.away))
 			take(body.last || body);
-		return status === 200;
+		return status !== 200 ? EGS.page.refusals.includes(status) ? 5000 : 500 :
+			body.away ? 2000 : Math.min(ms, body.again_s * 1000 || ms);
 	} catch (error) {
 		EGS.page.away = 'The server of this page does not answer; ' +
 			'egs web may have ended.';
-		return false;
+		return 500;
 	}
 };
 
 EGS.page.wait = ms => new Promise(done => setTimeout(done, ms));
 
-/* Read one document for ever: soon again if it was not ready. */
+/* Read one document for ever. */
 EGS.page.follow = async function (query, ms, take) {
 	for (;;) {
-		const ready = await EGS.page.fetch(query(), take);
+		const again_ms = await EGS.page.fetch(query(), ms, take);
 
 		EGS.page.show();
-		await EGS.page.wait(ready ? ms : 500);
+		await EGS.page.wait(again_ms);
 		while (document.hidden)
 			await EGS.page.wait(500);
 	}
@@ -221,12 +225,13 @@ EGS.page.followDetail = async function () {
 
 		if (route && EGS.page.detail && EGS.page.detail.hash !== hash)
 			EGS.page.detail = null;
-		const ready = !route || await EGS.page.fetch(EGS.page.queryOf(route),
+		const again_ms = !route ? 300 : await EGS.page.fetch(
+			EGS.page.queryOf(route), 3000,
 			body => { EGS.page.detail = { hash, body }; });
 
 		if (route)
 			EGS.page.show();
-		await EGS.page.wait(!route || !ready ? 300 : 3000);
+		await EGS.page.wait(again_ms);
 	}
 };
 

@@ -17,6 +17,7 @@
 #include "cmd/web/serve.h"
 #include "common/base/clock.h"
 #include "common/base/read_file.h"
+#include "common/ipc/msg.h"
 
 enum {
 	CONNECTIONS_MAX = 400,
@@ -209,10 +210,42 @@ static const char not_shown[] =
 	"{\"viewer\": \"\", \"why\": " NOT_SHOWN ", \"gpus\": " NOT_SHOWN
 	", \"preemptions\": " NOT_SHOWN ", \"workload\": " NOT_SHOWN "}\n";
 
+/* Send {"error": "one sentence"}, which the page shows. */
+static enum MHD_Result send_error(struct MHD_Connection *c, unsigned int status,
+				  const struct egs_err *err)
+{
+	struct egs_msg *msg = egs_msg_new();
+	const char *text = NULL;
+	enum MHD_Result rc;
+	size_t len;
+
+	if (msg) {
+		egs_msg_set_str(msg, "error", err->msg);
+		text = egs_msg_to_text(msg, &len);
+	}
+	rc = send_text(c, status, text ? text : "{}");
+	egs_msg_free(msg);
+	return rc;
+}
+
+static enum MHD_Result send_document(struct egs_web_server *s,
+				     struct MHD_Connection *c,
+				     const struct egs_document *doc)
+{
+	struct MHD_Response *r = NULL;
+	struct egs_err err;
+
+	if (egs_web_cache_get(s->conf.cache, doc, &r, &err) < 0)
+		return send_error(c, MHD_HTTP_TOO_MANY_REQUESTS, &err);
+	if (r)
+		return MHD_queue_response(c, MHD_HTTP_OK, r);
+	egs_errf(&err, "not read yet");
+	return send_error(c, MHD_HTTP_SERVICE_UNAVAILABLE, &err);
+}
+
 static enum MHD_Result send_data(struct egs_web_server *s,
 				 struct MHD_Connection *c)
 {
-	struct MHD_Response *r;
 	struct egs_document doc;
 	struct egs_err err;
 
@@ -221,14 +254,10 @@ static enum MHD_Result send_data(struct egs_web_server *s,
 				 "what=now, today, job&id=, workload&name=\n");
 	if (s->conf.identify &&
 	    s->conf.identify(s->conf.arg, c, doc.viewer, &err) < 0)
-		return send_text(c, MHD_HTTP_FORBIDDEN, err.msg);
+		return send_error(c, MHD_HTTP_FORBIDDEN, &err);
 	if (s->conf.identify && !*doc.viewer && *doc.arg)
 		return send_text(c, MHD_HTTP_OK, not_shown);
-	r = egs_web_cache_get(s->conf.cache, &doc);
-	if (r)
-		return MHD_queue_response(c, MHD_HTTP_OK, r);
-	return send_text(c, MHD_HTTP_SERVICE_UNAVAILABLE,
-			 "{\"error\": \"not read yet\"}\n");
+	return send_document(s, c, &doc);
 }
 
 /* ---- paths ---- */

@@ -90,3 +90,13 @@ t_fuzz_stamp_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 fuzz_programs += t/fuzz/table
 t_fuzz_table_SOURCES = t/fuzz/table.c
 t_fuzz_table_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+
+if HAVE_MICROHTTPD
+fuzz_programs += t/fuzz/web
+t_fuzz_web_SOURCES = t/fuzz/web.c cmd/web/headers.c cmd/web/identify.c \
+	cmd/web/serve.c cmd/web/document.c
+t_fuzz_web_CPPFLAGS = $(cmd_libegs_web_a_CPPFLAGS)
+t_fuzz_web_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+t_fuzz_web_LDADD = cmd/libegs-page.a $(cmd_egsctl_egsctl_LDADD) \
+	$(MICROHTTPD_LIBS)
+endif
