@@ -36,6 +36,48 @@ test_expect_success 'contrib/deps with nothing to do is silent and calls no apt'
 	test ! -e called
 '
 
+# make_fake NAME TEXT: a program in fake/ that prints TEXT or runs it
+make_fake()
+{
+	printf "#!/bin/sh\n%s\n" "$2" >"fake/$1" && chmod 755 "fake/$1"
+}
+
+# with_fakes COMMAND...: as contrib/deps, with fake programs of Debian
+with_fakes()
+{
+	(
+		PATH=$PWD/fake:$PATH &&
+		. "$srcdir/contrib/lib/deps-services.sh" &&
+		policy=$PWD/policy-rc.d &&
+		"$@"
+	)
+}
+
+install_prometheus()
+{
+	hold_services && test -x policy-rc.d && touch more &&
+	disable_services && release_services
+}
+
+test_expect_success 'a service that contrib/deps installs is off after the next boot' '
+	mkdir fake &&
+	make_fake dpkg-query "echo installed site-server; test ! -e more || echo installed prometheus" &&
+	make_fake dpkg "echo /lib/systemd/system/\$2.service; echo /usr/bin/\$2" &&
+	make_fake deb-systemd-helper "echo \$* >>helped" &&
+	with_fakes install_prometheus &&
+	echo "disable prometheus.service" >want &&
+	test_cmp want helped &&
+	test ! -e policy-rc.d
+'
+
+test_expect_success 'contrib/deps restores a policy of the site' '
+	rm -f more helped &&
+	printf "#!/bin/sh\nexit 0\n" >policy-rc.d && chmod 755 policy-rc.d &&
+	cp policy-rc.d site &&
+	with_fakes install_prometheus &&
+	test_cmp site policy-rc.d
+'
+
 test_expect_success 'egs_in runs a command of the native release without a chroot' '
 	test_expect_code 7 egs_in "$(egs_native)" sh -c "exit 7"
 '
