@@ -178,6 +178,7 @@ see_soon()
 	return 1
 }
 
+# shellcheck disable=SC2016 # perl's own variables
 # flood: for a minute, bin asks for 200 jobs, again and again
 flood()
 {

@@ -160,9 +160,14 @@ void egs_cache_entries_remove(struct egs_cache_entry *e)
 static struct egs_cache_entry *find_oldest(const struct egs_cache_viewer *v,
 					   const struct egs_cache_entry *kept)
 {
-	struct egs_cache_entry *e = TAILQ_LAST(&v->entries, egs_cache_list);
+	struct egs_cache_entry *oldest = NULL, *e = NULL;
 
-	return e && e == kept ? TAILQ_PREV(e, egs_cache_list, link) : e;
+	TAILQ_FOREACH(e, &v->entries, link)
+	{
+		if (e != kept)
+			oldest = e;
+	}
+	return oldest;
 }
 
 /* The viewer with most bytes who has an entry besides 'kept'. */

@@ -214,7 +214,8 @@ static void add_head(FILE *out, const struct egs_document *doc,
 
 	if (head) {
 		egs_msg_set_int(head, "made", now);
-		egs_msg_set_int(head, "zone_s", localtime_r(&now, &tm)->tm_gmtoff);
+		egs_msg_set_int(head, "zone_s",
+				localtime_r(&now, &tm)->tm_gmtoff);
 		egs_msg_set_str(head, "cluster", cluster);
 		egs_msg_set_str(head, "viewer", doc->viewer);
 		text = egs_msg_to_text(head, &len);

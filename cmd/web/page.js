@@ -28,23 +28,34 @@ EGS.page.takeToday = function (body) {
 		'workloads']);
 };
 
+/* What the notice says of the present; reports may be older. */
+EGS.page.note = function (query, words) {
+	if (query === 'what=now')
+		EGS.page.away = words;
+};
+
+/* When to read again: soon if it was not ready, or an answer was refused. */
+EGS.page.again = function (status, body, ms) {
+	if (status !== 200)
+		return EGS.page.refusals.includes(status) ? 5000 : 500;
+	return body.away ? 2000 : Math.min(ms, body.again_s * 1000 || ms);
+};
+
 /* Read a document.  An answer may hold the last data of a daemon that is away:
- * { away: "sentence", last: {...} }.  Resolves to the time until it should be
- * read again: soon if it was not ready, or if an answer in it was refused.
+ * { away: "sentence", last: {...} }.  Resolves to the time until the next.
  */
 EGS.page.fetch = async function (query, ms, take) {
 	try {
 		const { status, body } = await EGS.read(query);
 
-		EGS.page.away = body.away ||
-			(EGS.page.refusals.includes(status) ? body.error : '');
+		EGS.page.note(query, body.away ||
+			(EGS.page.refusals.includes(status) ? body.error : ''));
 		if (status === 200 && (body.last || !body.away))
 			take(body.last || body);
-		return status !== 200 ? EGS.page.refusals.includes(status) ? 5000 : 500 :
-			body.away ? 2000 : Math.min(ms, body.again_s * 1000 || ms);
+		return EGS.page.again(status, body, ms);
 	} catch (error) {
-		EGS.page.away = 'The server of this page does not answer; ' +
-			'egs web may have ended.';
+		EGS.page.note(query, 'The server of this page does not answer; ' +
+			'egs web may have ended.');
 		return 500;
 	}
 };

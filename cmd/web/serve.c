@@ -208,7 +208,9 @@ static bool parse_document(struct MHD_Connection *c, struct egs_document *doc)
 #define NOT_SHOWN "{\"error\": \"only users who logged in see this\"}"
 static const char not_shown[] =
 	"{\"viewer\": \"\", \"why\": " NOT_SHOWN ", \"gpus\": " NOT_SHOWN
-	", \"preemptions\": " NOT_SHOWN ", \"workload\": " NOT_SHOWN "}\n";
+	", \"life\": " NOT_SHOWN ", \"losses\": " NOT_SHOWN
+	", \"workload\": " NOT_SHOWN ", \"workload_life\": " NOT_SHOWN
+	", \"workload_usage\": " NOT_SHOWN "}\n";
 
 /* Send {"error": "one sentence"}, which the page shows. */
 static enum MHD_Result send_error(struct MHD_Connection *c, unsigned int status,
