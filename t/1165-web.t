@@ -187,13 +187,21 @@ $(open_at '#/job/81003')
 print=document.querySelectorAll('.life .area').length
 print=[...document.querySelectorAll('.life tbody tr')].map(r => r.cells[4].textContent).join()
 print=document.querySelector('.losses .sentence').textContent
+view=390x900,dark
+wait=document.documentElement.dataset.theme === 'dark'
+print=document.documentElement.scrollWidth + ' wide'
+axe=$axe
 print=(document.querySelector('.life details').open = false, EGS.was = EGS.page.detail.body.made)
 wait=EGS.page.detail && EGS.page.detail.body.made !== EGS.was
 print='left open: ' + document.querySelector('.life details').open
+print=Math.round(EGS.page.ageOf({ made: EGS.now_s() - 5, answers: { ping: { poll_age_s: 40 } } })) + ' s old'
+print=EGS.ratio('-') + EGS.ratio('0.3141')
+print=document.querySelectorAll('.life .moment').length + ' moments'
 $(open_at '#/workload/vision%2Fdetect')
 print=document.querySelector('.life .legend').textContent
 $(open_at '#/command/teams')
 print=document.querySelector('h1').textContent + ' ' + (document.querySelector('.printed tbody').rows.length === EGS.page.now.teams.length)
+print=document.documentElement.scrollWidth + ' wide for a command'
 $(open_at "#/command/workload/a'%3B%20reboot")
 print=document.querySelector('h1').textContent
 $(open_at '#/command/constructor')
@@ -294,6 +302,12 @@ if reason=$("$srcdir/contrib/deps" --browser 2>&1 | tail -n 1; exit "${PIPESTATU
 		tells '"288 GPU-seconds in 1 preemption: lost work 0 s, held 14 s, restart 22 s."'
 	does 'new data leaves the page of a job as its viewer left it' \
 		tells '"left open: false"'
+	does 'the page of a job fits a phone' tells '"390 wide"'
+	does 'the page of a command fits a phone' tells '"390 wide for a command"'
+	does 'axe finds no violation on the page of a job' tells '[]'
+	does 'the page of a job marks its checkpoint and its notice' tells '"2 moments"'
+	does 'the age of the data counts from the poll of slurmctld' tells '"45 s old"'
+	does 'a ratio that was not measured is not 0 %' tells '"–31.4 %"'
 	does 'the page of a workload shows its life' tells '"traininferretrain"'
 	does 'a command has a page with what it prints' \
 		tells '"egsctl show teams true"'

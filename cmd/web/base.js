@@ -64,6 +64,9 @@ EGS.percent = function (ratio, digits) {
 	return `${(100 * ratio).toFixed(digits === undefined ? 1 : digits)} %`;
 };
 
+/* A ratio of a report; what was not measured is "-". */
+EGS.ratio = value => value === '-' ? '–' : EGS.percent(EGS.number(value));
+
 /* "45 s", "12 min", "3.5 h", "2 d": as short as a person says it. */
 EGS.duration = function (seconds) {
 	const s = Math.max(0, Math.round(seconds));

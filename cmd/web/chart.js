@@ -14,6 +14,9 @@ EGS.chart.roundUp = function (value) {
 	return step * ten;
 };
 
+/* A plot is no wider than the window, so that its labels can be read. */
+EGS.chart.fit = width => Math.min(width, Math.max(300, window.innerWidth - 64));
+
 EGS.chart.format = value => Number(value.toFixed(value < 10 ? 2 : 0))
 	.toLocaleString('en-US');
 
@@ -22,7 +25,7 @@ EGS.chart.format = value => Number(value.toFixed(value < 10 ? 2 : 0))
  * step k; colour(name).
  */
 EGS.chart.overTime = function (o) {
-	const width = o.width || 720, height = o.height || 190;
+	const width = EGS.chart.fit(o.width || 720), height = o.height || 190;
 	const box = { left: 52, right: 8, top: 10, bottom: 24 };
 	const sums = o.at.map((t, k) => o.names.reduce(
 		(sum, name, i) => o.stacked ? sum + o.value(i, k) :
@@ -177,7 +180,7 @@ EGS.chart.wholeAxis = function (most) {
  * at moments.
  */
 EGS.chart.overLife = function (o) {
-	const width = o.width || 1080, height = o.height || 220, data = o.data;
+	const width = EGS.chart.fit(o.width || 1080), height = 220, data = o.data;
 	const box = { left: 52, right: 8, top: 16, bottom: 24 };
 	const sums = data.levels.map(l => l.reduce((a, b) => a + b, 0));
 	const { top, parts } = EGS.chart.wholeAxis(Math.max(...sums));

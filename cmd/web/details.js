@@ -34,8 +34,9 @@ EGS.details.why = function (id, why) {
 
 /* Moments of a job's life: when it saved, and when it was asked to leave. */
 EGS.details.moments = function (why, losses) {
-	const saved = EGS.rows(why).filter(r => r.what === 'saved')
-		.map(r => ({ at: EGS.parseStamp(r.time), name: 'checkpoint',
+	const saved = [why.saved_at, ...losses.map(r => r.saved)]
+		.filter(at => EGS.number(at))
+		.map(at => ({ at: EGS.number(at), name: 'checkpoint',
 			colour: 'var(--good)' }));
 	const asked = losses.map(r => ({ at: EGS.number(r.asked),
 		name: 'asked to leave', colour: 'var(--bad)' }));

@@ -76,22 +76,27 @@ EGS.page.follow = async function (query, ms, take) {
 
 /* ---- the bar at the top ---- */
 
+/* Since the daemon was asked, and since it had asked slurmctld by then. */
+EGS.page.ageOf = now => Math.max(0, EGS.now_s() - now.made) +
+	Math.max(0, EGS.number((now.answers.ping || {}).poll_age_s));
+
 EGS.page.showState = function () {
 	const now = EGS.page.now, state = document.getElementById('state');
 	const notice = document.getElementById('notice');
 	const ping = now && now.answers.ping || {};
-	const age = now ? Math.max(0, EGS.now_s() - now.made) : null;
-	const old = age === null || age > 15 || EGS.page.away;
+	const age = now ? EGS.page.ageOf(now) : null;
+	const old = age === null || age > 30 || EGS.page.away;
 
 	state.replaceChildren(...[
 		ping.mode && EGS.make(`span.chip.${ping.paused ? 'paused' : ping.mode}`,
-			null, ping.paused ? `paused: ${ping.reason}` : ping.mode),
+			null, ping.paused ? 'paused' : ping.mode),
 		EGS.make(`span.age${old ? '.old' : ''}`, { id: 'age' },
 			age === null ? 'no data yet' : `data ${EGS.duration(age)} old`),
 	].filter(Boolean));
 	const words = EGS.page.away ||
 		(ping.slurmctld && ping.slurmctld !== 'up' ?
-			`slurmctld: ${ping.slurmctld}; this is the last known state.` : '');
+			`slurmctld: ${ping.slurmctld}; this is the last known state.` :
+			ping.paused ? `EGS is paused: ${ping.reason}` : '');
 
 	if (notice.textContent !== words)
 		notice.textContent = words;

@@ -34,9 +34,9 @@ EGS.panels.headline = function (now, today) {
 			EGS.count(leaving.length),
 			leaving.length ? `${EGS.plural(EGS.sum(leaving, 'gpus'),
 				'GPU')} change hands` : 'no job was asked to leave',
-			EGS.source('preemptions'), leaving.length ? 'warn' : ''),
+			EGS.panels.leavingSource(now, leaving), leaving.length ? 'warn' : ''),
 		EGS.panels.tile('wr', 'Wastage Ratio today',
-			waste ? EGS.percent(EGS.number(waste.wr)) : '–',
+			waste ? EGS.ratio(waste.wr) : '–',
 			waste ? `${EGS.chart.format(EGS.number(waste.wasted))} GPU-h ` +
 				'idle while jobs were blocked' : 'no data yet',
 			EGS.source('wastage'), waste && waste.wr > 0.1 ? 'warn' : ''));
@@ -104,6 +104,10 @@ EGS.panels.teams = function (now) {
 
 /* ---- who waits ---- */
 
+/* Behind jobs without a time limit Slurm expects a start in a year. */
+EGS.panels.isNear = until => until !== '-' &&
+	EGS.parseStamp(until) - EGS.now_s() < 300 * 86400;
+
 EGS.panels.waitingRow = function (r) {
 	const who = r.jobid === '-' ?
 		EGS.make('b', null, EGS.plural(EGS.number(r.jobs), 'job')) :
@@ -121,7 +125,7 @@ EGS.panels.waitingRow = function (r) {
 			EGS.value(EGS.source('waiting'),
 				EGS.plural(EGS.number(r.gpus), 'GPU'))),
 		` waiting ${EGS.duration(r.waited)}`,
-		r.until !== '-' && EGS.make('span', null,
+		EGS.panels.isNear(r.until) && EGS.make('span', null,
 			` · until ${EGS.shortTime(r.until)}`)),
 		r.why !== '-' && EGS.make('p.soft', null,
 			r.why.replace(/^job [^:]*: */, '')));
@@ -156,6 +160,10 @@ EGS.panels.leaving = function (now) {
 		.sort((a, b) => EGS.number(a.left) - EGS.number(b.left));
 };
 
+/* The command that shows all of them to this viewer. */
+EGS.panels.leavingSource = (now, rows) => EGS.source(
+	rows.length > now.preemptions.length ? 'map' : 'preemptions');
+
 EGS.panels.leavingRow = function (r, made) {
 	const until = made + EGS.number(r.left);
 	const job = r.jobid === '-' ? EGS.make('b', null, `a job of ${r.team}`) :
@@ -176,7 +184,7 @@ EGS.panels.preemptions = function (now) {
 	const rows = EGS.panels.leaving(now);
 
 	return EGS.panel('leaving', 'Preemptions under way',
-		EGS.source('preemptions'),
+		EGS.panels.leavingSource(now, rows),
 		rows.length ? EGS.make('ul.leaves', { tabindex: 0,
 			'aria-label': 'Jobs that leave' },
 			rows.map(r => EGS.panels.leavingRow(r, now.made))) :
@@ -223,11 +231,11 @@ EGS.panels.waste = function (today) {
 
 	return EGS.panel('waste', 'Wasted GPU time today', command,
 		EGS.make('dl.facts', null, [
-			['Wastage Ratio', EGS.percent(EGS.number(row.wr))],
+			['Wastage Ratio', EGS.ratio(row.wr)],
 			['a blocked job would have fitted',
-				EGS.percent(EGS.number(row.wrfit))],
-			['of all GPU time', EGS.percent(EGS.number(row.wrgpu))],
-			['held, not used', EGS.percent(EGS.number(row.wrheld))],
+				EGS.ratio(row.wrfit)],
+			['of all GPU time', EGS.ratio(row.wrgpu)],
+			['held, not used', EGS.ratio(row.wrheld)],
 		].map(([name, value]) => EGS.make('div', null,
 			EGS.make('dt', null, name),
 			EGS.make('dd', null, EGS.value(command, value))))),

@@ -106,6 +106,7 @@ static int set_job_report(struct egs_daemon *d, const struct egs_job *j,
 		if (*report.path)
 			egs_errf(&line, "%s: %s", line.msg, report.path);
 		egs_msg_set_str(answer, "saved", line.msg);
+		egs_msg_set_int(answer, "saved_at", report.saved_at);
 	}
 	if (report.progress_ppm >= 0 || report.finished) {
 		egs_errf(&line, "%" PRId64 " %%%s",
