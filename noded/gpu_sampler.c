@@ -1,5 +1,4 @@
 /* gpu_sampler.c - a process that measures the GPUs of this node */
-#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/base/clock.h"
+#include "common/base/fd.h"
 #include "common/base/log.h"
 #include "noded/gpu_sampler.h"
 #include "noded/nvml_session.h"
@@ -44,21 +44,6 @@ struct egs_gpu_sampler {
 /* The child may outlive egs-noded in the kernel.  Then it must not hold the
  * lock of egs-noded.
  */
-static void close_other_files(int keep)
-{
-	DIR *list = opendir("/proc/self/fd");
-	const struct dirent *entry;
-
-	while (list && (entry = readdir(list))) {
-		int fd = (int)strtol(entry->d_name, NULL, 10);
-
-		if (fd > STDERR_FILENO && fd != keep && fd != dirfd(list))
-			close(fd);
-	}
-	if (list)
-		closedir(list);
-}
-
 static void prepare_child(pid_t parent, int fd)
 {
 	sigset_t none;
@@ -67,7 +52,7 @@ static void prepare_child(pid_t parent, int fd)
 	if (getppid() != parent)
 		_exit(1);
 	prctl(PR_SET_NAME, "egs-gpu-sampler");
-	close_other_files(fd);
+	egs_close_others(fd);
 	signal(SIGTERM, SIG_DFL);
 	signal(SIGINT, SIG_DFL);
 	sigemptyset(&none);

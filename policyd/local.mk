@@ -175,6 +175,8 @@ policyd_server_libegs_server_a_SOURCES = \
 	policyd/server/connection.h \
 	policyd/server/dispatch.c \
 	policyd/server/dispatch.h \
+	policyd/server/munge_helper.c \
+	policyd/server/munge_helper.h \
 	policyd/server/rate_limit.c \
 	policyd/server/rate_limit.h \
 	policyd/server/seal_answer.c \

@@ -393,6 +393,10 @@ check_PROGRAMS += t/unit/asks_for
 t_unit_asks_for_SOURCES = t/unit/asks_for.c
 t_unit_asks_for_LDADD = $(t_unit_server_LDADD)
 
+check_PROGRAMS += t/unit/munge_helper
+t_unit_munge_helper_SOURCES = t/unit/munge_helper.c
+t_unit_munge_helper_LDADD = $(t_unit_server_LDADD)
+
 check_PROGRAMS += t/unit/server_tcp
 t_unit_server_tcp_SOURCES = t/unit/server_tcp.c
 t_unit_server_tcp_LDADD = $(t_unit_server_LDADD)

@@ -1,6 +1,8 @@
-/* fd.c - read, write and lock a file descriptor */
+/* fd.c - read, write, lock and close file descriptors */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -39,6 +41,21 @@ int egs_write_all(int fd, const void *bytes, size_t len)
 		}
 	}
 	return 0;
+}
+
+void egs_close_others(int keep)
+{
+	DIR *list = opendir("/proc/self/fd");
+	const struct dirent *entry;
+
+	while (list && (entry = readdir(list))) {
+		int fd = (int)strtol(entry->d_name, NULL, 10);
+
+		if (fd > STDERR_FILENO && fd != keep && fd != dirfd(list))
+			close(fd);
+	}
+	if (list)
+		closedir(list);
 }
 
 int egs_lock_file(int fd)

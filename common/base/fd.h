@@ -1,4 +1,4 @@
-/* fd.h - read, write and lock a file descriptor */
+/* fd.h - read, write, lock and close file descriptors */
 #ifndef EGS_BASE_FD_H
 #define EGS_BASE_FD_H
 
@@ -14,6 +14,12 @@ ssize_t egs_read_all(int fd, void *bytes, size_t size);
  * with errno set.
  */
 int egs_write_all(int fd, const void *bytes, size_t len);
+
+/* Close all files of this process but 'keep' and the standard ones: for a child
+ * that lives for long, so that it does not hold locks and connections of its
+ * parent.
+ */
+void egs_close_others(int keep);
 
 /* Lock the regular file of 'fd', which is open for writing, for this process
  * alone: a child that it forks does not keep the lock when the process is

@@ -10,31 +10,6 @@
 
 enum { CHILDREN_MAX = 16, STRANGERS_MAX = CHILDREN_MAX / 2 };
 
-/* Runs in the child: return the credential, followed by the request. */
-static int decode_cred(const void *arg, char **bytes, size_t *len,
-		       struct egs_err *err)
-{
-	const struct egs_conn *conn = arg;
-	const struct egs_cred_conf conf = {
-		.munge_socket = conn->server->conf.munge_socket,
-		.audience = conn->server->conf.audience,
-	};
-	struct egs_cred cred;
-	int rc = egs_cred_decode(&conf, conn->in.bytes + EGS_PACKET_HEAD_SIZE,
-				 &cred, err);
-
-	if (rc < 0)
-		return rc;
-	*len = sizeof(cred) + cred.len;
-	*bytes = malloc(*len);
-	if (!*bytes)
-		return egs_errf(err, "out of memory");
-	memcpy(*bytes, &cred, sizeof(cred));
-	memcpy(*bytes + sizeof(cred), cred.payload, cred.len);
-	egs_cred_clear(&cred);
-	return 0;
-}
-
 static void on_child_ready(void *arg, uint32_t events);
 
 /* Nodes and operators, as far as they are known before their credential is
@@ -53,14 +28,32 @@ static bool has_child_left(const struct egs_conn *conn)
 	       (is_first(conn) ? CHILDREN_MAX : STRANGERS_MAX);
 }
 
-int egs_conn_start_child(struct egs_conn *conn, egs_child_fn *fn,
-			 egs_watch_fn *ready, struct egs_err *err)
+static int start_child(struct egs_conn *conn,
+		       const struct egs_munge_question *question,
+		       struct egs_err *err)
+{
+	conn->helper = egs_munge_helper_ask(conn->server->helper,
+					    EGS_MUNGE_HELPERS, question);
+	if (!conn->helper)
+		return egs_child_start(&conn->child, egs_munge_answer, question,
+				       err);
+	conn->child.fd = conn->helper->fd;
+	return 0;
+}
+
+int egs_conn_ask_munged(struct egs_conn *conn,
+			struct egs_munge_question *question,
+			egs_watch_fn *ready, struct egs_err *err)
 {
 	struct egs_server *s = conn->server;
 
 	if (!has_child_left(conn))
 		return 0;
-	if (egs_child_start(&conn->child, fn, conn, err) < 0)
+	question->conf = (struct egs_cred_conf){
+		.munge_socket = s->conf.munge_socket,
+		.audience = s->conf.audience,
+	};
+	if (start_child(conn, question, err) < 0)
 		return -1;
 	s->nchildren++;
 	conn->share->ndecoding++;
@@ -76,6 +69,10 @@ int egs_conn_start_child(struct egs_conn *conn, egs_child_fn *fn,
 void egs_conn_auth_start(struct egs_conn *conn)
 {
 	struct egs_server *s = conn->server;
+	struct egs_munge_question question = {
+		.task = EGS_MUNGE_DECODE,
+		.bytes = conn->in.bytes + EGS_PACKET_HEAD_SIZE,
+	};
 	struct egs_err err;
 
 	if (!*s->conf.audience) {
@@ -83,7 +80,8 @@ void egs_conn_auth_start(struct egs_conn *conn)
 				      "slurmctld has not answered yet");
 		return;
 	}
-	if (egs_conn_start_child(conn, decode_cred, on_child_ready, &err) < 0)
+	question.len = strlen(question.bytes);
+	if (egs_conn_ask_munged(conn, &question, on_child_ready, &err) < 0)
 		egs_conn_refuse(conn, err.msg);
 }
 
@@ -126,7 +124,12 @@ void egs_conn_auth_stop(struct egs_conn *conn)
 		return;
 	egs_watch_free(conn->child_watch);
 	conn->child_watch = NULL;
-	egs_child_stop(&conn->child);
+	if (conn->helper)
+		egs_munge_helper_release(conn->helper);
+	else
+		egs_child_stop(&conn->child);
+	conn->helper = NULL;
+	conn->child.fd = -1;
 	conn->server->nchildren--;
 	conn->share->ndecoding--;
 }
@@ -218,16 +221,29 @@ static void accept_cred(struct egs_conn *conn, const char *bytes, size_t len)
 				  len - sizeof(cred));
 }
 
-int egs_conn_end_child(struct egs_conn *conn, char **bytes, size_t *len,
-		       struct egs_err *err)
+static int read_child(struct egs_conn *conn, char **bytes, size_t *len,
+		      struct egs_err *err)
 {
-	int rc = egs_child_read(&conn->child, err);
+	int rc;
 
+	if (conn->helper)
+		return egs_munge_helper_read(conn->helper, bytes, len, err);
+	rc = egs_child_read(&conn->child, err);
 	if (rc > 0)
 		return rc;
 	*bytes = conn->child.bytes;
 	*len = conn->child.len;
 	conn->child.bytes = NULL;
+	return rc;
+}
+
+int egs_conn_end_child(struct egs_conn *conn, char **bytes, size_t *len,
+		       struct egs_err *err)
+{
+	int rc = read_child(conn, bytes, len, err);
+
+	if (rc > 0)
+		return rc;
 	egs_conn_auth_stop(conn);
 	egs_server_note_munged(conn->server, rc, err);
 	return rc;

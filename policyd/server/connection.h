@@ -7,6 +7,7 @@
 #include "common/base/buf.h"
 #include "common/base/child.h"
 #include "common/ipc/cred_seen.h"
+#include "policyd/server/munge_helper.h"
 #include "policyd/server/rate_limit.h"
 #include "policyd/server/server.h"
 #include "policyd/server/share.h"
@@ -41,7 +42,8 @@ struct egs_conn {
 				 * 'out' is the text of the answer
 				 */
 	size_t sent;
-	struct egs_child child; /* asks munged */
+	struct egs_child child; /* asks munged; 'fd' may be of 'helper' */
+	struct egs_munge_helper *helper; /* NULL: the child does it */
 	struct egs_watch *child_watch;
 	struct egs_buf deferred; /* the deferred request */
 	uint64_t wake_key;
@@ -50,6 +52,9 @@ struct egs_conn {
 };
 
 TAILQ_HEAD(egs_conns, egs_conn);
+
+/* Each takes as much memory as the daemon has when it starts. */
+#define EGS_MUNGE_HELPERS 4
 
 struct egs_server {
 	struct egs_loop *loop;
@@ -67,8 +72,9 @@ struct egs_server {
 	uint64_t defer_key; /* of the request that is being served */
 	uint32_t defer_ms;
 	uint64_t wake_round; /* number of the last egs_server_wake() */
-	bool timed_out; /* the request that is served must be answered now */
-	size_t nchildren;
+	bool timed_out;	  /* the request that is served must be answered now */
+	size_t nchildren; /* and busy helpers */
+	struct egs_munge_helper helper[EGS_MUNGE_HELPERS];
 	struct egs_cred_seen *seen_creds;
 	bool munged_down; /* and the warning was given */
 };
@@ -130,11 +136,13 @@ void egs_conn_auth_start(struct egs_conn *conn);
 void egs_conn_seal_start(struct egs_conn *conn);
 void egs_conn_auth_next(struct egs_server *server);
 
-/* Start 'fn' in a child, unless all children are busy, and call 'ready' when it
- * has written.  Returns 0, or -1 with 'err' set.
+/* Let a helper or a child answer 'question', unless all are busy, and call
+ * 'ready' when it has written.  Sets 'conf' of the question.  Returns 0, or -1
+ * with 'err' set.
  */
-int egs_conn_start_child(struct egs_conn *conn, egs_child_fn *fn,
-			 egs_watch_fn *ready, struct egs_err *err);
+int egs_conn_ask_munged(struct egs_conn *conn,
+			struct egs_munge_question *question,
+			egs_watch_fn *ready, struct egs_err *err);
 
 /* Read what the child has written, without waiting.  Returns 1 if the child has
  * not finished.  Otherwise ends it, notes whether munged answers, and returns

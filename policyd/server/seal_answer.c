@@ -4,28 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "common/ipc/sealed.h"
 #include "policyd/server/connection.h"
-
-/* Runs in the child: return the packets of the answer. */
-static int seal_in_child(const void *arg, char **bytes, size_t *len,
-			 struct egs_err *err)
-{
-	const struct egs_conn *conn = arg;
-	const struct egs_cred_conf conf = {
-		.munge_socket = conn->server->conf.munge_socket,
-		.audience = conn->server->conf.audience,
-	};
-	const struct egs_sealed_request request = { conn->peer.uid,
-						    conn->request_id };
-	struct egs_buf out = { .bytes = NULL };
-	int rc = egs_sealed_encode(&conf, &request, 0, false, conn->out.bytes,
-				   conn->out.used, &out, err);
-
-	*bytes = out.bytes;
-	*len = out.used;
-	return rc;
-}
 
 /* Without munged the client gets a refusal that it cannot check. */
 static void refuse_unsealed(struct egs_conn *conn, const char *why)
@@ -58,9 +37,15 @@ static void on_sealed(void *arg, uint32_t events)
 
 void egs_conn_seal_start(struct egs_conn *conn)
 {
+	struct egs_munge_question question = {
+		.task = EGS_MUNGE_SEAL,
+		.request = { conn->peer.uid, conn->request_id },
+		.bytes = conn->out.bytes,
+		.len = conn->out.used,
+	};
 	struct egs_err err;
 
-	if (egs_conn_start_child(conn, seal_in_child, on_sealed, &err) < 0)
+	if (egs_conn_ask_munged(conn, &question, on_sealed, &err) < 0)
 		refuse_unsealed(conn, err.msg);
 }
 

@@ -309,6 +309,17 @@ static int listen_tcp(struct egs_server *s, struct egs_err *err)
 	return s->tcp_watch ? 0 : -1;
 }
 
+/* One that cannot start now is started with the next question. */
+static void start_helpers(struct egs_server *s)
+{
+	for (size_t i = 0; i < EGS_MUNGE_HELPERS; i++) {
+		s->helper[i].fd = s->helper[i].child.fd = -1;
+		s->helper[i].munge_socket = s->conf.munge_socket;
+		if (s->conf.port)
+			egs_munge_helper_start(&s->helper[i], NULL);
+	}
+}
+
 struct egs_server *egs_server_new(struct egs_loop *loop,
 				  const struct egs_server_conf *conf,
 				  struct egs_err *err)
@@ -324,6 +335,7 @@ struct egs_server *egs_server_new(struct egs_loop *loop,
 	if (!s->conf.timeout_ms)
 		s->conf.timeout_ms = TIMEOUT_MS;
 	s->unix_fd = s->tcp_fd = -1;
+	start_helpers(s);
 	TAILQ_INIT(&s->conns);
 	TAILQ_INIT(&s->deferred);
 	s->seen_creds = egs_cred_seen_new();
@@ -358,6 +370,8 @@ void egs_server_free(struct egs_server *server)
 	while ((conn = TAILQ_FIRST(&server->conns)) ||
 	       (conn = TAILQ_FIRST(&server->deferred)))
 		egs_conn_free(conn);
+	for (size_t i = 0; i < EGS_MUNGE_HELPERS; i++)
+		egs_munge_helper_stop(&server->helper[i]);
 	if (server->unix_watch)
 		unlink(server->conf.socket_path);
 	stop_listening(server->unix_watch, server->unix_fd);
