@@ -226,6 +226,15 @@ static bool wants_least_loaded(const job_record_t *job)
 	       (job->part_ptr && job->part_ptr->flags & PART_FLAG_LLN);
 }
 
+/* Slurm starts all components of a heterogeneous job or none, and chooses the
+ * nodes of one after the other: a component that is packed could take the only
+ * node that another fits on, again and again.
+ */
+static bool may_be_packed(const job_record_t *job)
+{
+	return !wants_least_loaded(job) && !job->het_job_id;
+}
+
 /* Set the preferred nodes; false if the job has no preference. */
 static bool find_preferred(const struct egs_job_test *t,
 			   const struct egs_table_job *row)
@@ -239,7 +248,7 @@ static bool find_preferred(const struct egs_job_test *t,
 		found = prefer_set(&marks->tiers, row->tier);
 		found |= prefer_set(&marks->phases, row->phase);
 	}
-	if (!wants_least_loaded(t->job) &&
+	if (may_be_packed(t->job) &&
 	    egs_slurm_records_gpu_need(t->job, t->min_nodes, &want) &&
 	    want.need.gpus && want.need.nodes == 1)
 		found |= egs_free_gpus_best_fit(self.preferred, want.type_id,

@@ -26,6 +26,7 @@ static int offered_to(part_record_t *partition, uint64_t gpus,
 {
 	job_record_t *job = make_job(TAKER, JOB_PENDING);
 
+	job->het_job_id = self.taker->het_job_id;
 	job->part_ptr = partition;
 	make_gpus(job, gpus);
 	job->restart_cnt = (uint16_t)restarts;
@@ -64,6 +65,10 @@ static void packing(void)
 	spread.flags = 0;
 	is_int(offered_to(&spread, 4, 0), 2,
 	       "in another partition a job prefers nodes that it fills");
+	self.taker->het_job_id = TAKER;
+	is_int(offered(4), 16,
+	       "a component of a heterogeneous job prefers no node");
+	self.taker->het_job_id = 0;
 	leave_free(1, 15, 4);
 	leave_free(0, 0, 0);
 	end();
