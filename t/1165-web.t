@@ -126,6 +126,27 @@ listens_on_loopback_only()
 	[ "$(cat listening)" = "0100007F$port" ]
 }
 does 'egs web listens on the loopback address only' listens_on_loopback_only
+# as_another: another user of the host knows the port, but not the token
+as_another()
+{
+	[ "$(id -u)" -eq 0 ] || return 1
+	setpriv --reuid=nobody --regid="$(id -g nobody)" --clear-groups "$@"
+}
+finds_no_token()
+{
+	local token=${url%/}
+
+	! as_another grep -qasr "${token##*/}" "/proc/$page" 2>/dev/null
+}
+does 'another user of the host finds no token in /proc' finds_no_token
+is_closed_to_another()
+{
+	as_another "$check/http" "${url%/*/}/data.json?what=now" GET \
+		'X-Forwarded-User: root' 'Cookie: token=1' >answer 2>&1
+	cat answer
+	! grep -q ' 200 \|columns' answer
+}
+does 'a browser of another user of the host gets no data' is_closed_to_another
 
 # ---- many, slow and broken clients ----
 
@@ -152,7 +173,8 @@ does 'many viewers cost the daemon no more than one' many_viewers
 # is_unharmed: the page is served after an attack
 is_unharmed()
 {
-	perl "$check/attack-http" "$1" "${url#http://}" && retry answers 200 ''
+	(ulimit -n 6000 && perl "$check/attack-http" "$1" "${url#http://}") &&
+		retry answers 200 ''
 }
 for attack in endless-header huge-line garbage slow-reader silent-crowd trickle \
 	nul-bytes bad-chunks half-request; do

@@ -1,6 +1,6 @@
 #!/bin/bash
 # 8020-live-page.t - the page shows what happens in a cluster, as it happens
-# long: 50 s, a cluster, and Chromium
+# long: 60 s, a cluster, and Chromium
 # shellcheck disable=SC2016,SC2034,SC2154 # sharness: bodies, test_description
 
 test_description='egs web shows jobs, a preemption and a live resize as they happen'
@@ -80,6 +80,17 @@ same_as_commands()
 	cmp -s before after && test_cmp after got
 }
 
+# waits_for USER JOB: show waiting has the job
+waits_for()
+{
+	as "$1" egsctl show waiting -nP -o jobid | grep -qx "$2"
+}
+
+carol_sees()
+{
+	as carol egsctl show map -nP -o team | grep -q "$1"
+}
+
 cluster_up slurm=$version nodes=1 gpus=4 egs-conf="$notes/egs.conf"
 
 test_expect_success 'egs web prints an address for each of three users' '
@@ -130,6 +141,55 @@ test_expect_success 'egs-webd shows others sums without names' '
 	wait_until 60 "the data of another" webd_shows carol fraud \
 		"X-Forwarded-User: bob" &&
 	! grep alice data
+'
+
+# watch_restart: print when the page says that the daemon is away, and is back
+watch_restart()
+{
+	look carol 'print="open"' \
+		'wait=!document.getElementById("notice").hidden' \
+		'print="away " + document.getElementById("notice").textContent' \
+		'wait=document.getElementById("notice").hidden' \
+		'print="back " + EGS.page.now.map.length' >restarted 2>&1
+}
+
+# write_private LINE: slurm.conf of the daemon, with this line
+write_private()
+{
+	printf "%s\n" "Include /etc/slurm/slurm.conf" "$1" |
+		as root sh -c "cat >/run/sandbox/private.conf"
+}
+
+test_expect_success 'the page says that egs-policyd is away, and goes on after its restart' '
+	{ watch_restart & watcher=$!; } &&
+	wait_until 90 "the page is open" grep -q open restarted &&
+	write_private "PrivateData=jobs" &&
+	stop_policyd TERM &&
+	wait_until 90 "the page says so" grep -q away restarted &&
+	policyd_up SLURM_CONF=/run/sandbox/private.conf &&
+	wait $watcher && grep "away .*egs-policyd" restarted && grep "back 1" restarted
+'
+
+test_expect_success 'with PrivateData=jobs the page of another user has no team of the job' '
+	look carol "wait=EGS.page.now.map.some(r => r.state === \"busy\")" \
+		"print=EGS.page.now.map.map(r => [r.state, r.team, r.jobid, r.user].join())" \
+		"print=JSON.stringify([EGS.page.now.map, EGS.page.now.waiting, EGS.page.now.preemptions])" \
+		>page &&
+	grep -Fx "[\"busy,-,-,-\"]" page && ! grep -E "fraud|alice" page
+'
+
+test_expect_success 'with PrivateData=jobs the commands show another user no team of a job' '
+	other=$(submit --partition=scavenge --phase=train --gres=gpu:a100:4 hold.sh) &&
+	wait_until 60 "the job waits" waits_for alice "$other" &&
+	as carol egsctl show waiting -nP -o jobid,user,team >got &&
+	as carol egsctl show map -nP -o jobid,user,team >>got &&
+	printf "%s\n" "-|-|-" "-|-|-" >want && test_cmp want got &&
+	as root scancel "$other"
+'
+
+test_expect_success 'a change of PrivateData holds without a restart' '
+	write_private "# nothing is private" &&
+	wait_until 60 "the team is shown again" carol_sees fraud
 '
 
 # watch_page: print what happens until the GPUs have changed hands
