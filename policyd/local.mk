@@ -252,6 +252,7 @@ policyd_requests_libegs_requests_a_SOURCES = \
 	policyd/requests/op_shrink.h \
 	policyd/requests/op_update.c \
 	policyd/requests/parts.c \
+	policyd/requests/predict_start.c \
 	policyd/requests/predictor.c \
 	policyd/requests/predictor.h \
 	policyd/requests/private_data.c \

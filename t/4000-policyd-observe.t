@@ -125,7 +125,7 @@ why_is()
 # why_agrees USER JOB: egs why prints the sentence of 'reckon'.
 why_agrees()
 {
-	as "$1" egs why "$2" >all && grep -v -e ^start: -e ^end: all >got &&
+	as "$1" egs why "$2" >all && grep -v -e ^start: -e ^end: -e "^run time:" all >got &&
 	test_cmp "why.$2" got
 }
 

@@ -215,7 +215,15 @@ b" &&
 		grep "^3 runs imported" got &&
 		wait_end $long "; by 3 runs of the user with this name and as many GPUs" &&
 		grep "^end: between .* in 8 of 10 cases, likely " why.now &&
-		as alice egs why --json $long >got && grep "end_by.*user+name" got
+		as alice egs why --json $long >got && grep "end_by.*user+name" got &&
+		held=$(submit --gres=gpu:a100:1 -J nightly-9 --hold hold.sh) &&
+		wait_end $held "; by 3 runs of the user with this name and as many GPUs" &&
+		grep "^run time: from .* in 8 of 10 cases, likely 60 min; " why.now &&
+		next=$(submit -d afterok:$long -J nightly-10 --gres=gpu:a100:1 hold.sh) &&
+		last=$(submit -d afterok:$next -J nightly-11 --gres=gpu:a100:1 hold.sh) &&
+		wait_end $last "; by 3 runs of the user with this name" &&
+		grep "^start: between .* when the jobs that it depends on have ended" why.now &&
+		as root scancel $held $next $last
 	'
 	test_expect_success "$version: egs-policyd learns from a job that ends, also for its next start" '
 		short=$(submit --gres=gpu:a100:1 -J nightly-8 --wrap=true) &&

@@ -57,6 +57,7 @@ static int print_why(const struct egs_msg *answer)
 		{ "reason", "Slurm's reason: " },
 		{ "estimate", "start: " },
 		{ "end", "end: " },
+		{ "run", "run time: " },
 		{ "idle_gpus", "" },
 		{ "saved", "checkpoint: " },
 		{ "progress", "progress: " },

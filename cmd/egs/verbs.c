@@ -293,6 +293,8 @@ static void print_reason(void *arg, const char *key, const char *value)
 		egs_print_clean_line(stdout, "start: ", value);
 	if (value && strcmp(key, "end") == 0)
 		egs_print_clean_line(stdout, "end: ", value);
+	if (value && strcmp(key, "run") == 0)
+		egs_print_clean_line(stdout, "run time: ", value);
 	if (value && strcmp(key, "idle_gpus") == 0)
 		egs_print_clean_line(stdout, NULL, value);
 }

@@ -26,6 +26,7 @@ EGS.details.why = function (id, why) {
 		EGS.make('dl.facts', null, fact('Team', why.team),
 			fact('Tier', why.tier), fact('GPUs', why.gpus),
 			fact('Start', why.estimate), fact('End', why.end),
+			fact('Run time', why.run),
 			fact('Slurm\u2019s reason', why.reason),
 			fact('Last checkpoint', why.saved),
 			fact('Progress', why.progress),

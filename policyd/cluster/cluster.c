@@ -300,6 +300,8 @@ static int update_job(struct egs_cluster *c, const struct egs_job_fact *f,
 	last->array_job_id = f->array_job_id;
 	last->user = egs_intern_add(&c->strings, f->user);
 	last->account = egs_intern_add(&c->strings, f->account);
+	last->name = egs_intern_add(&c->strings, f->name);
+	last->time_limit_s = f->time_limit_s;
 	last->reason = egs_intern_add(&c->strings, f->reason ? f->reason : "");
 	notify_changed(c, &ev.job, f->state == EGS_JOB_ENDED);
 	return 0;
@@ -384,7 +386,9 @@ static void update_dependents(struct egs_cluster *c, uint32_t slot,
 	reapply_facts(c, j, &facts, now);
 }
 
-/* Users choose workloads and programs: forget those of jobs that are gone. */
+/* Users choose names, workloads and programs: forget those of jobs that are
+ * gone.
+ */
 static void sweep_strings(struct egs_cluster *c)
 {
 	if (!egs_intern_begin_sweep(&c->strings))
@@ -394,6 +398,7 @@ static void sweep_strings(struct egs_cluster *c)
 
 		egs_intern_mark(&c->strings, last->user);
 		egs_intern_mark(&c->strings, last->account);
+		egs_intern_mark(&c->strings, last->name);
 		egs_intern_mark(&c->strings, last->partition);
 		egs_intern_mark(&c->strings, last->reason);
 		egs_intern_mark(&c->strings, last->dependency);

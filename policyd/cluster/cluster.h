@@ -81,7 +81,8 @@ struct egs_job_info {
 	egs_time_t expected_start; /* Slurm's estimate for a pending job, 0:
 				    * none
 				    */
-	const char *user, *account, *partition;
+	const char *user, *account, *partition, *name;
+	egs_time_t time_limit_s;   /* 0: none */
 	const char *reason;	   /* Slurm's, of a pending job */
 	const char *dependency;	   /* "job 12 (afterok)" that it waits for */
 	const char *depends_on;	   /* likewise, for egs_dependency_next() */

@@ -14,7 +14,8 @@ struct egs_last_fact {
 	uint32_t awaited_poll; /* last poll with a job that depends on it */
 	uint32_t restarts;
 	uint32_t array_job_id;
-	uint32_t user, account, partition;
+	uint32_t user, account, partition, name;
+	uint32_t time_limit_s; /* 0: none */
 	uint32_t reason;     /* of a pending job, as Slurm names it, 0: none */
 	uint32_t dependency; /* jobs that it waits for, 0: none */
 	uint32_t depends_on; /* likewise, in Slurm's form */

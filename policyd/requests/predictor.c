@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "policyd/requests/gpu_advice.h"
 #include "policyd/requests/predictor.h"
 #include "policyd/store/ended_jobs.h"
 #include "policyd/store/store_messages.h"
@@ -172,18 +173,29 @@ static int get_progress(struct egs_daemon *d, const struct egs_job *j,
 	return 0;
 }
 
+/* The time that the attempts of a job before 'start' ran. */
+static int sum_earlier(struct egs_daemon *d, const struct egs_job *j,
+		       egs_time_t start, egs_time_t *run_s, struct egs_err *err)
+{
+	const struct egs_job_run run = { .job_id = j->ident.job_id,
+					 .nonce = j->ident.nonce,
+					 .uid = j->ident.uid,
+					 .start = start };
+
+	*run_s = 0;
+	if (!j->ident.restarts)
+		return 0;
+	return egs_daemon_check_store(
+		d, egs_ended_jobs_sum_earlier(d->store, &run, run_s, err), err);
+}
+
 static int get_state(struct egs_daemon *d, const struct egs_job *j,
 		     const struct egs_account_running *running,
 		     struct egs_predict_state *state, struct egs_err *err)
 {
-	egs_time_t earlier_s = 0;
+	egs_time_t earlier_s;
 
-	if (running->run.restarts &&
-	    egs_daemon_check_store(d,
-				   egs_ended_jobs_sum_earlier(d->store,
-							      &running->run,
-							      &earlier_s, err),
-				   err) < 0)
+	if (sum_earlier(d, j, running->run.start, &earlier_s, err) < 0)
 		return -1;
 	*state = (struct egs_predict_state){
 		.ran_s = earlier_s + running->run_s,
@@ -220,6 +232,32 @@ int egs_predictor_predict_end(struct egs_daemon *d, const struct egs_job *j,
 	return 0;
 }
 
+int egs_predictor_predict_run(struct egs_daemon *d, const struct egs_job *j,
+			      uint32_t gpus, struct egs_estimate *e,
+			      struct egs_err *err)
+{
+	struct egs_predict_state state = { .ran_s = 0 };
+	struct egs_predict_job job = { .gpus = gpus };
+	struct egs_job_info known;
+
+	*e = (struct egs_estimate){ .source = EGS_PREDICT_NOTHING };
+	if (egs_cluster_lookup(d->cluster, j->ident.job_id, &known) < 0)
+		return 0;
+	if (sum_earlier(d, j, egs_daemon_now(), &state.ran_s, err) < 0)
+		return -1;
+	state.limit_s = known.time_limit_s;
+	job.user = known.user;
+	job.account = known.account;
+	job.workload = known.workload;
+	job.partition = known.partition;
+	job.name = known.name;
+	job.phase = j->facts.phase < 0
+			    ? ""
+			    : egs_daemon_conf(d)->phase[j->facts.phase].name;
+	*e = egs_predict_rest(d->requests->predictor->predict, &job, &state);
+	return 0;
+}
+
 /* What the runs of a class have in common with the job. */
 static const char *describe_class(enum egs_predict_source level)
 {
@@ -248,6 +286,26 @@ static void append_source(const struct egs_estimate *e, struct egs_text *text)
 				", of which %" PRIu32
 				" failed in their first minute",
 				e->failures);
+}
+
+void egs_predictor_format_run(const struct egs_estimate *e,
+			      struct egs_text *text)
+{
+	struct egs_text low, likely, high;
+
+	egs_gpu_advice_format_time(e->high_s, &high);
+	if (e->source == EGS_PREDICT_LIMIT) {
+		egs_textf(text,
+			  "at most %s, its time limit; no %d runs like it have "
+			  "ended yet",
+			  high.text, EGS_PREDICT_RUNS_MIN);
+		return;
+	}
+	egs_gpu_advice_format_time(e->low_s, &low);
+	egs_gpu_advice_format_time(e->likely_s, &likely);
+	egs_textf(text, "from %s to %s in 8 of 10 cases, likely %s", low.text,
+		  high.text, likely.text);
+	append_source(e, text);
 }
 
 void egs_predictor_format_end(const struct egs_estimate *e, egs_time_t now,

@@ -53,10 +53,30 @@ static bool is_held_by_egs(const struct egs_why *why)
 	       why->rule >= EGS_RULE_QUOTA;
 }
 
+/* When the jobs have ended that this job depends on; false: unknown. */
+static bool describe_start(struct egs_daemon *d, const struct egs_job *j,
+			   egs_time_t now, struct egs_msg *answer,
+			   struct egs_err *text)
+{
+	char low[EGS_TIME_TEXT_SIZE], high[EGS_TIME_TEXT_SIZE];
+	struct egs_estimate e;
+
+	if (!egs_predictor_predict_start(d, j, &e))
+		return false;
+	egs_errf(text,
+		 "between %s and %s in 8 of 10 cases, when the jobs that it "
+		 "depends on have ended, if GPUs are free then",
+		 egs_daemon_format_time(now + e.low_s, low),
+		 egs_daemon_format_time(now + e.high_s, high));
+	egs_msg_set_int(answer, "start_low", now + e.low_s);
+	egs_msg_set_int(answer, "start_high", now + e.high_s);
+	return true;
+}
+
 /* Set the expected start: Slurm's estimate, else the earliest time by the rules
  * of EGS.
  */
-static void set_estimate(const struct egs_daemon *d, const struct egs_job *j,
+static void set_estimate(struct egs_daemon *d, const struct egs_job *j,
 			 const struct egs_why *why, struct egs_msg *answer)
 {
 	egs_time_t now = egs_daemon_now();
@@ -77,7 +97,7 @@ static void set_estimate(const struct egs_daemon *d, const struct egs_job *j,
 	else if (why->until > now)
 		egs_errf(&text, "in %" PRId64 " s at the earliest",
 			 (int64_t)(why->until - now));
-	else
+	else if (!describe_start(d, j, now, answer, &text))
 		egs_errf(&text, "no estimate");
 	egs_msg_set_str(answer, "estimate", text.msg);
 	if (known.expected_start > now)
@@ -138,6 +158,29 @@ static int set_end(struct egs_daemon *d, const struct egs_job *j,
 	egs_msg_set_int(answer, "end_low", now + e.low_s);
 	egs_msg_set_int(answer, "end_likely", now + e.likely_s);
 	egs_msg_set_int(answer, "end_high", now + e.high_s);
+	return 0;
+}
+
+/* Set how long a pending job is expected to run. */
+static int set_run_time(struct egs_daemon *d, const struct egs_job *j,
+			uint32_t gpus, struct egs_msg *answer,
+			struct egs_err *err)
+{
+	struct egs_estimate e;
+	struct egs_text text;
+
+	if (j->running)
+		return 0;
+	if (egs_predictor_predict_run(d, j, gpus, &e, err) < 0)
+		return -1;
+	if (e.source == EGS_PREDICT_NOTHING)
+		return 0;
+	egs_predictor_format_run(&e, &text);
+	egs_msg_set_str(answer, "run", text.text);
+	egs_msg_set_str(answer, "run_by", egs_predict_source_name(e.source));
+	egs_msg_set_int(answer, "run_low_s", e.low_s);
+	egs_msg_set_int(answer, "run_likely_s", e.likely_s);
+	egs_msg_set_int(answer, "run_high_s", e.high_s);
 	return 0;
 }
 
@@ -268,6 +311,7 @@ static int answer_why(struct egs_daemon *d, const struct egs_job *j,
 	set_idle_warning(d, j, answer);
 	set_avoided(d, j, answer);
 	if (set_end(d, j, answer, err) < 0 ||
+	    set_run_time(d, j, why.gpus, answer, err) < 0 ||
 	    set_job_report(d, j, answer, err) < 0)
 		return -1;
 	if (d->paused)

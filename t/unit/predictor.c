@@ -147,6 +147,83 @@ static void test_attempts(void)
 	   e.likely_s);
 }
 
+/* Job 16 waits; in its first attempt it ran for 'ran_s'. */
+static struct egs_estimate predict_pending(egs_time_t ran_s, uint32_t gpus)
+{
+	struct egs_job_fact f =
+		make_fact(16, EGS_JOB_RUNNING, egs_daemon_now() - ran_s);
+	struct egs_estimate e = { .runs = UINT32_MAX };
+
+	if (ran_s)
+		daemon_show(f);
+	f.state = EGS_JOB_PENDING;
+	f.restarts = ran_s > 0;
+	f.submit = (uint64_t)egs_daemon_now();
+	f.start = 0;
+	daemon_show(f);
+	egs_predictor_predict_run(d, egs_policy_job(d->policy, 16), gpus, &e,
+				  &why);
+	return e;
+}
+
+static void test_pending(void)
+{
+	struct egs_estimate e = predict_pending(0, 2);
+	struct egs_text text;
+
+	ok(e.source == EGS_PREDICT_NAME && e.likely_s == HOUR,
+	   "the run time of a pending job is predicted");
+	egs_predictor_format_run(&e, &text);
+	ok(strstr(text.text, " in 8 of 10 cases, likely 60 min; by 4 runs of "
+			     "the user with this name"),
+	   "the sentence about a pending job has its run time");
+	is_int(predict_pending(0, 3).source, EGS_PREDICT_NOTHING,
+	       "no run with more GPUs predicts a pending job");
+	e = predict_pending(2400, 2);
+	ok(e.likely_s > 1100 && e.likely_s <= 1200,
+	   "the rest of a requeued job is predicted (%" PRId64 " s)",
+	   e.likely_s);
+}
+
+/* Job 'id' waits for others. */
+static bool predict_start(uint32_t id, const char *dependency,
+			  struct egs_estimate *e)
+{
+	struct egs_job_fact f = make_fact(id, EGS_JOB_PENDING, 0);
+
+	f.submit = (uint64_t)egs_daemon_now();
+	f.flags |= EGS_FACT_DEPENDENT;
+	f.reason = "Dependency";
+	f.dependency = dependency;
+	daemon_show(f);
+	return egs_predictor_predict_start(d, egs_policy_job(d->policy, id), e);
+}
+
+static void test_dependencies(void)
+{
+	struct egs_estimate end = predict(7), next, last, e;
+
+	ok(predict_start(21, "afterok:7(unfulfilled)", &next) &&
+		   next.likely_s >= end.likely_s - 1 &&
+		   next.likely_s <= end.likely_s,
+	   "a job starts when the job that it depends on ends");
+	ok(predict_start(22, "afterany:21(unfulfilled)", &last) &&
+		   last.likely_s >= next.likely_s + HOUR - 1,
+	   "each job of a chain counts with its run time");
+	ok(!predict_start(23, "", &e), "a job without dependency is not one "
+				       "that depends on others");
+	ok(!predict_start(23, "afterok:7(unfulfilled)?afterok:21(unfulfilled)",
+			  &e),
+	   "alternatives are not predicted");
+	ok(!predict_start(23, "afterok:7(unfulfilled),after:21(unfulfilled)",
+			  &e),
+	   "a dependency on a start is not predicted");
+	ok(!predict_start(23, "afterok:4242(unfulfilled)", &e),
+	   "a dependency on an unknown job is not predicted");
+	ok(!predict_start(24, "afterok:24(unfulfilled)", &e),
+	   "a job that depends on itself is not predicted");
+}
+
 static void test_limit(void)
 {
 	struct egs_job_fact f =
@@ -198,6 +275,8 @@ int main(void)
 	test_import();
 	test_progress();
 	test_attempts();
+	test_pending();
+	test_dependencies();
 	test_limit();
 	test_words();
 	daemon_stop();
