@@ -6,6 +6,7 @@
 
 #include "common/hint/stamp.h"
 #include "policyd/requests/resize.h"
+#include "policyd/requests/resize_locks.h"
 #include "t/lib/unit/daemon_fixture.h"
 #include "t/lib/unit/tap.h"
 
@@ -199,7 +200,7 @@ static void test_phase(void)
 	       "a job does not grow beyond MaxGpus of its team");
 }
 
-/* slurmctld has refused to resize job 21. */
+/* slurmctld has refused to resize job 21, and its nodes have unlocked it. */
 static void refuse_resize(void)
 {
 	const struct egs_resize_params params = { .job_id = 21, .gpus = 1 };
@@ -211,6 +212,7 @@ static void refuse_resize(void)
 	r->worker_busy = false;
 	r->state = EGS_RESIZE_REFUSED;
 	r->text = strdup("job 21: not resized");
+	egs_resize_locks_drop(d->requests->resize_locks, 21);
 }
 
 static void test_next_run(void)
