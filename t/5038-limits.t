@@ -1,6 +1,6 @@
 #!/bin/bash
 # 5038-limits.t - the limits of a team bind every start
-# long: 180 s, a cluster of five nodes for each Slurm; the last has two GPU types
+# long: 160 s, a cluster of five nodes for each Slurm; the last has two GPU types
 # shellcheck disable=SC2016,SC2034 # sharness: bodies, test_description
 
 test_description='limits where jobs start'
@@ -24,7 +24,9 @@ Team=vision Users=bob Quota=a100:8 DefaultTier=research
 Team=students Users=dave Quota=none MaxGpus=a100:6,h100:1 DefaultTier=research
 END
 
+# Backfill runs every second: many steps wait for its cycles.
 cat >"$notes/slurm.conf" <<'END'
+SchedulerParameters=batch_sched_delay=0,sched_interval=5,bf_interval=1,bf_continue
 PartitionName=off Nodes=ALL MaxTime=INFINITE PreemptMode=OFF
 PartitionName=whole Nodes=n[1-4] MaxTime=INFINITE OverSubscribe=EXCLUSIVE
 END
