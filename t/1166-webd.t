@@ -1,5 +1,6 @@
 #!/bin/bash
 # 1166-webd.t - egs-webd believes the proxy's header, and nobody else's
+# shellcheck disable=SC2016 # perl and awk have variables of their own
 . "$(dirname "$0")/lib/sh/tree.sh"
 
 webd=$EGS_BUILD/cmd/web/egs-webd
@@ -20,6 +21,12 @@ trap 'kill "${pids[@]}" 2>/dev/null; rm -rf "$tmp"' EXIT
 act_as()
 {
 	setpriv --reuid="$1" --regid="$(id -g "$1")" --clear-groups "${@:2}"
+}
+
+# exec_as USER COMMAND...: the same, in place of this shell
+exec_as()
+{
+	exec setpriv --reuid="$1" --regid="$(id -g "$1")" --clear-groups "${@:2}"
 }
 
 # start_webd ARG...: as nobody; the proxy is the user daemon
@@ -178,11 +185,10 @@ see_soon()
 	return 1
 }
 
-# shellcheck disable=SC2016 # perl's own variables
 # flood: for a minute, bin asks for 200 jobs, again and again
 flood()
 {
-	act_as daemon perl -MIO::Socket::UNIX -e '
+	exec_as daemon perl -MIO::Socket::UNIX -e '
 		my $end = time + 60;
 
 		for (my $i = 0; time < $end; $i = ($i + 1) % 200) {
@@ -268,6 +274,58 @@ has_no_refusal()
 }
 does 'the refusal is over soon after its reason' retry has_no_refusal
 does 'a refusal does not stay for a minute' test $((SECONDS - allowed_at)) -lt 40
+
+# ---- strangers on the socket of the proxy ----
+
+# crowd: 600 connections of another user, and each that ends comes back
+crowd()
+{
+	exec_as man perl -MIO::Socket::UNIX -e '
+		my ($path, @all) = @ARGV;
+		my $end = time + 60;
+
+		while (time < $end) {
+			my $in = "";
+
+			while (@all < 600) {
+				my $s = IO::Socket::UNIX->new(Peer => $path,
+					Blocking => 0) or last;
+				push @all, $s;
+			}
+			print scalar @all, "\n";
+			STDOUT->flush;
+			vec($in, fileno $_, 1) = 1 for @all;
+			select $in, undef, undef, 0.1;
+			@all = grep { !vec($in, fileno $_, 1) } @all;
+		}' "$tmp/run/web.sock" >crowd 2>&1
+}
+
+# ten_looks: sets took_s, the time of ten viewers of the proxy one after the other
+ten_looks()
+{
+	local start=$SECONDS
+
+	for _ in 1 2 3 4 5 6 7 8 9 10; do
+		get / || return
+	done
+	took_s=$((SECONDS - start))
+}
+
+# is_not_delayed: ten viewers need no more than alone, and some seconds
+is_not_delayed()
+{
+	local alone_s=$took_s
+
+	ten_looks && echo "$alone_s s alone, $took_s s beside the crowd" &&
+		[ "$took_s" -le $((3 * alone_s + 10)) ]
+}
+does 'viewers of the proxy are served' ten_looks
+crowd &
+pids+=($!)
+does 'a user of the host opens 200 connections' \
+	retry awk '$1 >= 200 { found = 1 } END { exit !found }' crowd
+does 'the proxy is served beside a crowd on its socket' is_not_delayed
+kill "${pids[-1]}"
 
 # ---- starting ----
 

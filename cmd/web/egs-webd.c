@@ -122,6 +122,8 @@ static int serve_page(struct webd *w, struct egs_loop *loop,
 
 	if (cache)
 		conf.listen_fd = open_listener(w, err);
+	if (w->who.has_proxy && w->who.is_unix)
+		conf.is_stranger = egs_identify_is_stranger;
 	if (conf.listen_fd >= 0)
 		server = egs_web_server_new(&conf, err);
 	if (server)

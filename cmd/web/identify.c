@@ -26,18 +26,24 @@ static enum MHD_Result count_value(void *arg, enum MHD_ValueKind kind,
 	return MHD_YES;
 }
 
-/* The kernel knows who is at the other end of a Unix socket. */
-static bool is_proxy(const struct egs_identify *who, struct MHD_Connection *c)
+bool egs_identify_is_stranger(void *arg, int fd)
 {
-	const union MHD_ConnectionInfo *info =
-		MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
+	const struct egs_identify *who = arg;
 	struct ucred peer;
 	socklen_t size = sizeof(peer);
 
-	return who->is_unix && who->has_proxy && info &&
-	       getsockopt(info->connect_fd, SOL_SOCKET, SO_PEERCRED, &peer,
-			  &size) == 0 &&
-	       peer.uid == who->proxy_uid;
+	return !who->is_unix ||
+	       getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 ||
+	       peer.uid != who->proxy_uid;
+}
+
+static bool is_proxy(struct egs_identify *who, struct MHD_Connection *c)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
+
+	return who->has_proxy && info &&
+	       !egs_identify_is_stranger(who, info->connect_fd);
 }
 
 static bool is_user_name(const char *name)
@@ -50,7 +56,7 @@ static bool is_user_name(const char *name)
 int egs_identify_viewer(void *arg, struct MHD_Connection *c, char viewer[64],
 			struct egs_err *err)
 {
-	const struct egs_identify *who = arg;
+	struct egs_identify *who = arg;
 	struct header_values h = { .name = who->header };
 
 	if (!is_proxy(who, c))

@@ -26,4 +26,9 @@ struct egs_identify {
 int egs_identify_viewer(void *arg, struct MHD_Connection *c, char viewer[64],
 			struct egs_err *err);
 
+/* Is the other end of this connection another than the proxy?  The kernel knows
+ * that of a Unix socket.  'arg' as above.
+ */
+bool egs_identify_is_stranger(void *arg, int fd);
+
 #endif

@@ -22,6 +22,7 @@
 enum {
 	CONNECTIONS_MAX = 400,
 	CROWDED = 200,
+	STRANGERS_MAX = 200,
 	BACKLOG = 256,
 	/* The longest life of a connection, alone and in a crowd. */
 	LIFE_MS = 30000,
@@ -37,6 +38,7 @@ enum {
 struct web_connection {
 	TAILQ_ENTRY(web_connection) link;
 	int fd;
+	bool is_stranger;
 	uint64_t since_ms;
 };
 TAILQ_HEAD(web_connections, web_connection);
@@ -46,7 +48,7 @@ struct egs_web_server {
 	struct MHD_Daemon *mhd;
 	struct egs_watch *watch, *timer;
 	struct web_connections connections; /* the oldest first */
-	unsigned int nconnections;
+	unsigned int nconnections, nstrangers;
 	struct MHD_Response *sums; /* metrics without jobs; NULL: not read */
 	struct stat sums_of;	   /* the file they are from */
 };
@@ -320,30 +322,49 @@ static enum MHD_Result handle_request(void *arg, struct MHD_Connection *c,
 
 /* ---- connections ---- */
 
+static void forget_connection(struct egs_web_server *s,
+			      struct web_connection *w)
+{
+	TAILQ_REMOVE(&s->connections, w, link);
+	s->nconnections--;
+	s->nstrangers -= w->is_stranger;
+	free(w);
+}
+
+/* A stranger too many ends at once, so that nobody else waits for a place. */
+static struct web_connection *add_connection(struct egs_web_server *s, int fd)
+{
+	struct web_connection *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		return NULL;
+	w->fd = fd;
+	w->since_ms = egs_now_ms();
+	w->is_stranger =
+		s->conf.is_stranger && s->conf.is_stranger(s->conf.arg, fd);
+	TAILQ_INSERT_TAIL(&s->connections, w, link);
+	s->nconnections++;
+	s->nstrangers += w->is_stranger;
+	if (w->is_stranger && s->nstrangers > STRANGERS_MAX)
+		shutdown(fd, SHUT_RDWR);
+	return w;
+}
+
 static void note_connection(void *arg, struct MHD_Connection *c, void **context,
 			    enum MHD_ConnectionNotificationCode what)
 {
 	struct egs_web_server *s = arg;
-	struct web_connection *w = *context;
 	const union MHD_ConnectionInfo *info;
 
-	if (what == MHD_CONNECTION_NOTIFY_CLOSED && w) {
-		TAILQ_REMOVE(&s->connections, w, link);
-		s->nconnections--;
-		free(w);
+	if (what == MHD_CONNECTION_NOTIFY_CLOSED && *context) {
+		forget_connection(s, *context);
 		*context = NULL;
 	}
 	if (what != MHD_CONNECTION_NOTIFY_STARTED)
 		return;
 	info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
-	w = info ? calloc(1, sizeof(*w)) : NULL;
-	if (!w)
-		return;
-	w->fd = info->connect_fd;
-	w->since_ms = egs_now_ms();
-	TAILQ_INSERT_TAIL(&s->connections, w, link);
-	s->nconnections++;
-	*context = w;
+	if (info)
+		*context = add_connection(s, info->connect_fd);
 }
 
 /* MHD sees the end of the connection and closes it. */

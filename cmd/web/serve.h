@@ -7,6 +7,8 @@
 #ifndef EGS_WEB_SERVE_H
 #define EGS_WEB_SERVE_H
 
+#include <stdbool.h>
+
 #include "cmd/web/cache.h"
 
 struct egs_web_server;
@@ -26,7 +28,12 @@ struct egs_web_conf {
 	 */
 	int (*identify)(void *arg, struct MHD_Connection *connection,
 			char viewer[64], struct egs_err *err);
-	void *arg;
+	/* Is the other end of this connection a stranger, beside a proxy whose
+	 * viewers need room?  Strangers have half of all connections.  NULL:
+	 * all are equal.
+	 */
+	bool (*is_stranger)(void *arg, int fd);
+	void *arg; /* of both */
 };
 
 /* NULL with 'err' set. */
