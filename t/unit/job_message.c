@@ -205,9 +205,8 @@ static void refuse_resize(void)
 {
 	const struct egs_resize_params params = { .job_id = 21, .gpus = 1 };
 	struct egs_resize *r;
-	struct egs_err err;
 
-	egs_resize_begin(d, &params, &err);
+	egs_resize_begin(d, &params, &why);
 	r = egs_resize_find(d, 21);
 	r->worker_busy = false;
 	r->state = EGS_RESIZE_REFUSED;
@@ -565,8 +564,7 @@ static void test_killed(void)
 	said = said_by(7);
 	ok(!said.finished && said.progress_ppm == EGS_NO_PROGRESS,
 	   "the next run has no progress and is not finished");
-	is_str(said.path, "p",
-	       "the next run keeps the path of the last checkpoint");
+	is_str(said.path, "p", "the next run keeps the last checkpoint's path");
 	say("{\"verb\":\"phase\",\"job\":\"7\",\"restarts\":1}");
 	is_str(egs_msg_get_str(answer, "phase"), "",
 	       "the next run has the phase of its submission");
