@@ -121,6 +121,8 @@ common_ipc_libegs_ipc_a_SOURCES = \
 	common/ipc/doorbell.h \
 	common/ipc/flat_json.c \
 	common/ipc/flat_json.h \
+	common/ipc/gpu_cap.c \
+	common/ipc/gpu_cap.h \
 	common/ipc/gpu_process.c \
 	common/ipc/gpu_process.h \
 	common/ipc/gpu_sample.c \

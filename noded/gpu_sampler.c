@@ -1,6 +1,7 @@
 /* gpu_sampler.c - a process that measures the GPUs of this node */
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,7 @@
 #include "common/base/fd.h"
 #include "common/base/log.h"
 #include "noded/gpu_sampler.h"
-#include "noded/nvml_session.h"
+#include "noded/nvml_cap.h"
 
 enum {
 	PAUSE_MAX_MS = 600 * 1000,
@@ -22,6 +23,8 @@ enum {
 	REAP_MS = 100,
 	/* A call that hangs in the kernel delays the end of the child. */
 	REAP_AGAIN_MS = 2000,
+	/* Time to restore power limits at the end. */
+	RESTORE_MS = 5000,
 	/* Batches in a row that end a series of failures. */
 	GOOD_BATCHES = 10,
 };
@@ -37,6 +40,8 @@ struct egs_gpu_sampler {
 	bool stuck;	    /* the child was killed and has not ended */
 	struct egs_err why; /* the last failure, "": none */
 	char *bytes;	    /* of EGS_MSG_REQUEST_MAX */
+	struct egs_gpu_cap caps[EGS_GPU_SAMPLES_MAX]; /* power limits */
+	uint32_t ncaps;
 };
 
 /* ---- in the child ---- */
@@ -73,8 +78,40 @@ static struct egs_msg *new_batch(const struct egs_gpu_sampler_conf *conf)
 	return batch;
 }
 
+/* The power limits that egs-noded orders, and those in force. */
+struct cap_state {
+	struct egs_nvml_caps caps;
+	struct egs_gpu_cap order[EGS_GPU_SAMPLES_MAX];
+	uint32_t n;
+};
+
+/* Read the last order, if there is one. */
+static void apply_orders(int fd, struct cap_state *state,
+			 const struct egs_nvml_session *session)
+{
+	static char bytes[EGS_MSG_REQUEST_MAX];
+	bool found = false;
+	ssize_t len;
+
+	while ((len = recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT)) > 0) {
+		struct egs_msg *msg =
+			egs_msg_parse(bytes, (size_t)len, sizeof(bytes), NULL);
+		int n = msg ? egs_gpu_cap_read(msg, state->order) : -1;
+
+		egs_msg_free(msg);
+		if (n < 0)
+			continue;
+		state->n = (uint32_t)n;
+		found = true;
+	}
+	if (found)
+		egs_nvml_caps_apply(&state->caps, session, state->order,
+				    state->n);
+}
+
 static struct egs_msg *make_batch(const struct egs_gpu_sampler_conf *conf,
-				  struct egs_nvml_session *session)
+				  struct egs_nvml_session *session,
+				  const struct cap_state *state)
 {
 	static struct egs_gpu_sample samples[EGS_NODE_GPUS_MAX];
 	static struct egs_gpu_process ended[EGS_GPU_PROCESSES_MAX];
@@ -90,6 +127,7 @@ static struct egs_msg *make_batch(const struct egs_gpu_sampler_conf *conf,
 	for (uint32_t i = 0; i < session->n; i++)
 		egs_gpu_sample_add(batch, &samples[i]);
 	egs_gpu_process_set(batch, ended, n);
+	egs_gpu_cap_set(batch, state->order, state->n);
 	return batch;
 }
 
@@ -118,6 +156,7 @@ static int send_batch(int fd, struct egs_msg *batch)
 static void sample_forever(int fd, const struct egs_gpu_sampler_conf *conf)
 {
 	static struct egs_nvml_session session;
+	static struct cap_state state;
 	struct egs_node_gpus gpus;
 	struct egs_err err;
 	uint64_t next_ms = egs_now_ms(), now_ms;
@@ -127,16 +166,64 @@ static void sample_forever(int fd, const struct egs_gpu_sampler_conf *conf)
 		send_batch(fd, make_error(conf, &err));
 		return;
 	}
+	egs_nvml_caps_restore(&state.caps, &session, conf->caps_path);
 	next_ms += (uint64_t)random() % (conf->interval_ms + 1);
-	while (send_batch(fd, make_batch(conf, &session)) == 0) {
+	while (send_batch(fd, make_batch(conf, &session, &state)) == 0) {
 		now_ms = egs_now_ms();
 		while (next_ms <= now_ms)
 			next_ms += conf->interval_ms;
 		egs_nvml_session_wait(&session, next_ms - now_ms);
+		apply_orders(fd, &state, &session);
 	}
 }
 
+/* A child that gives the GPUs their power limits back. */
+static void restore_limits(const struct egs_gpu_sampler_conf *conf)
+{
+	static struct egs_nvml_session session;
+	static struct egs_nvml_caps caps;
+	struct egs_node_gpus gpus;
+	struct egs_err err;
+
+	prctl(PR_SET_NAME, "egs-gpu-sampler");
+	egs_close_others(-1);
+	egs_node_gpus_read(&gpus, conf->gres_conf, conf->node);
+	if (egs_nvml_session_open(&session, conf->library, &gpus, &err) == 0)
+		egs_nvml_caps_restore(&caps, &session, conf->caps_path);
+}
+
 /* ---- in egs-noded ---- */
+
+/* A child whose buffer is full hangs: the next one gets the order. */
+static void send_caps(const struct egs_gpu_sampler *s)
+{
+	struct egs_msg *msg = s->fd < 0 ? NULL : egs_msg_new();
+	const char *text;
+	size_t len;
+
+	if (!msg)
+		return;
+	egs_gpu_cap_set(msg, s->caps, s->ncaps);
+	text = egs_msg_to_text(msg, &len);
+	if (text)
+		send(s->fd, text, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+	egs_msg_free(msg);
+}
+
+void egs_gpu_sampler_set_caps(struct egs_gpu_sampler *s,
+			      const struct egs_gpu_cap *list, uint32_t n)
+{
+	bool same = n == s->ncaps;
+
+	for (uint32_t i = 0; same && i < n; i++)
+		same = list[i].gpu == s->caps[i].gpu &&
+		       list[i].pct == s->caps[i].pct;
+	if (same || n > EGS_GPU_SAMPLES_MAX)
+		return;
+	memcpy(s->caps, list, n * sizeof(list[0]));
+	s->ncaps = n;
+	send_caps(s);
+}
 
 static uint64_t choose_pause_ms(const struct egs_gpu_sampler *s)
 {
@@ -294,6 +381,8 @@ static void start_child(struct egs_gpu_sampler *s)
 		s->watch = egs_loop_add_fd(s->loop, s->fd, EPOLLIN, on_batches,
 					   s, &err);
 	if (s->watch) {
+		if (s->ncaps)
+			send_caps(s);
 		wait_for_batch(s);
 		return;
 	}
@@ -361,12 +450,31 @@ egs_gpu_sampler_new(struct egs_loop *loop,
 	return NULL;
 }
 
+/* A driver that hangs must not delay the end of egs-noded for long. */
+static void restore_at_end(const struct egs_gpu_sampler *s)
+{
+	uint64_t end = egs_now_ms() + RESTORE_MS;
+	pid_t pid;
+
+	if (!s->conf.caps_path || access(s->conf.caps_path, F_OK) < 0)
+		return;
+	pid = fork();
+	if (pid == 0) {
+		restore_limits(&s->conf);
+		_exit(0);
+	}
+	while (pid > 0 && waitpid(pid, NULL, WNOHANG) == 0 &&
+	       egs_now_ms() < end)
+		poll(NULL, 0, 10);
+}
+
 void egs_gpu_sampler_free(struct egs_gpu_sampler *sampler)
 {
 	if (!sampler)
 		return;
 	stop_child(sampler);
 	reap_child(sampler);
+	restore_at_end(sampler);
 	egs_watch_free(sampler->timer);
 	free(sampler->bytes);
 	free(sampler);

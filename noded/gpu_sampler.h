@@ -11,7 +11,7 @@
 #define EGS_NODED_GPU_SAMPLER_H
 
 #include "common/base/loop.h"
-#include "common/ipc/msg.h"
+#include "common/ipc/gpu_cap.h"
 
 struct egs_gpu_sampler;
 
@@ -20,7 +20,8 @@ struct egs_gpu_sampler_conf {
 	const char *library;   /* of NVML */
 	const char *gres_conf; /* NULL: beside slurm.conf */
 	uint64_t interval_ms;
-	uint64_t patience_ms; /* how long the driver may take for a batch */
+	uint64_t patience_ms;  /* how long the driver may take for a batch */
+	const char *caps_path; /* file of nvml_cap.h; NULL: no power limits */
 	/* Called with each batch (gpu_sample.h, gpu_process.h), which the
 	 * callback may change.  Without samples the batch has an "error".
 	 */
@@ -36,7 +37,15 @@ egs_gpu_sampler_new(struct egs_loop *loop,
 		    const struct egs_gpu_sampler_conf *conf,
 		    struct egs_err *err);
 
-/* Kill the child, without waiting for its end. */
+/* Lower the power limits of these GPUs, and of no other, before the next batch.
+ * Each batch has in "caps" what is in force (gpu_cap.h).
+ */
+void egs_gpu_sampler_set_caps(struct egs_gpu_sampler *sampler,
+			      const struct egs_gpu_cap *list, uint32_t n);
+
+/* Kill the child, without waiting for its end.  If power limits are lowered,
+ * another child restores them; wait for it, some seconds at most.
+ */
 void egs_gpu_sampler_free(struct egs_gpu_sampler *sampler);
 
 /* The child's process id, 0: none.  For tests. */

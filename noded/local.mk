@@ -24,6 +24,8 @@ noded_egs_noded_SOURCES = \
 	noded/nvml_accounting.h \
 	noded/nvml_api.c \
 	noded/nvml_api.h \
+	noded/nvml_cap.c \
+	noded/nvml_cap.h \
 	noded/nvml_gpm.c \
 	noded/nvml_gpm.h \
 	noded/nvml_session.c \

@@ -20,6 +20,7 @@
  *	nvml_values.h		the values of one call each
  *	nvml_gpm.h		activity, counted by the GPU
  *	nvml_accounting.h	processes that have ended
+ *	nvml_cap.h		power limits that rules lower
  *	attribute_ended.c	the jobs of these processes, and of XIDs
  *	tenures.h		which job had which GPU, and when
  *	map_gpus.c		which jobs have which GPUs, for dcgm-exporter
@@ -206,6 +207,7 @@ struct egs_noded {
 	ino_t clean_inode;
 
 	struct egs_gpu_sampler *sampler; /* NULL: GPUs are not sampled */
+	char caps_path[1400];		 /* file of its power limits */
 	struct egs_policyd_call sample_call;
 
 	/* Processes that have ended, for egs-policyd. */

@@ -163,6 +163,12 @@ struct egs_nvml {
 	int (*memory_v2)(void *device, struct egs_nvml_memory_v2 *memory);
 	int (*power)(void *device, unsigned int *milliwatts);
 	int (*power_limit)(void *device, unsigned int *milliwatts);
+	/* The limit that can be set, unlike the one that is enforced, in
+	 * milliwatts; what may be set; set it.
+	 */
+	int (*power_cap)(void *device, unsigned int *milliwatts);
+	int (*power_range)(void *device, unsigned int *min, unsigned int *max);
+	int (*set_power_cap)(void *device, unsigned int milliwatts);
 	int (*temperature)(void *device, int sensor, unsigned int *celsius);
 	int (*temperature_limit)(void *device, int limit,
 				 unsigned int *celsius);

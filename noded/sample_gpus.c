@@ -3,6 +3,7 @@
  * Only the last sample counts, so a batch that does not arrive is dropped, but
  * for processes that have ended (attribute_ended.c).
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "common/base/log.h"
@@ -40,8 +41,11 @@ void egs_noded_on_sample_answer(struct egs_noded *noded, int rc,
 {
 	bool rejected = rc < 0 && rc != EGS_CLIENT_UNREACHABLE &&
 			rc != EGS_CLIENT_RETRY;
+	struct egs_gpu_cap caps[EGS_GPU_SAMPLES_MAX];
+	int n = rc == 0 && answer ? egs_gpu_cap_read(answer, caps) : -1;
 
-	(void)answer;
+	if (n >= 0)
+		egs_gpu_sampler_set_caps(noded->sampler, caps, (uint32_t)n);
 	if (rejected && !noded->samples_rejected)
 		egs_log_warn("egs-policyd rejected samples of GPUs: %s",
 			     err->msg);
@@ -59,11 +63,14 @@ int egs_noded_start_sampling(struct egs_noded *noded, struct egs_err *err)
 		.interval_ms = noded->sample_interval_s * UINT64_C(1000),
 		.patience_ms = choose_patience_s(noded->sample_interval_s) *
 			       UINT64_C(1000),
+		.caps_path = noded->caps_path,
 		.on_batch = send_samples,
 		.arg = noded,
 	};
 	struct egs_node_gpus gpus;
 
+	snprintf(noded->caps_path, sizeof(noded->caps_path),
+		 "%s/%s.power-limits", noded->spool_dir, noded->node);
 	egs_node_gpus_read(&gpus, NULL, noded->node);
 	if (!noded->sample_interval_s || !gpus.n)
 		return 0;

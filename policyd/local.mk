@@ -260,6 +260,7 @@ policyd_requests_libegs_requests_a_SOURCES = \
 	policyd/requests/reclaim.c \
 	policyd/requests/remediate.c \
 	policyd/requests/remediate.h \
+	policyd/requests/remediate_cap.c \
 	policyd/requests/remediate_drain.c \
 	policyd/requests/remediate_rows.c \
 	policyd/requests/remediate_run.c \

@@ -83,8 +83,19 @@ install_programs()
 		chmod 755 /etc/slurm/warned /etc/slurm/ran &&
 		printf "%s\n" Notify=/etc/slurm/warned "$1" \
 			>>/etc/slurm/egs.conf' - \
-		"Rule=watts On=power Above=600 Do=run=/etc/slurm/ran Limit=100/hour" &&
+		"Rule=watts On=power Above=600 Do=cap=80%,run=/etc/slurm/ran Limit=100/hour" &&
 	egsctl reconfigure
+}
+
+# limit_is MILLIWATTS: the power limit of GPU 0, as the driver has it
+limit_is()
+{
+	[ "$(as root cat /run/sandbox/driver.limit.0)" = "$1" ]
+}
+
+wait_limit()
+{
+	wait_until 60 "the power limit of GPU 0 is $1" limit_is "$1"
 }
 
 # program_got REGEX: a line of what the program of the rule got
@@ -108,12 +119,6 @@ shows_note()
 node_is()
 {
 	egsctl show nodes -n -o node,state | grep -qE "^$1 +$2$"
-}
-
-# knows_gpu NODE JOB: egs-noded knows that JOB has a GPU of NODE
-knows_gpu()
-{
-	as root grep -qsx "$2" -r "/run/sandbox/dcgm-$1"
 }
 
 check_jobs()
@@ -147,8 +152,23 @@ check_jobs()
 		program_got "^slurm$" &&
 		program_got "\"job\":\"$job\".*\"gpu\":0,\"rule\":\"watts\".*power 650 W, more than 600" &&
 		driver_does "${old[@]}" &&
-		wait_rows 1 "n1\|0\|watts\|run\|done\|$job\|undone" &&
-		as root rm /var/lib/egs/ran
+		wait_rows 1 "n1\|0\|watts\|run\|done\|$job\|undone"
+	'
+	test_expect_success "$version: a rule lowers the power limit of a GPU until egs-noded ends" '
+		driver_does "${old[@]}" "0 power 650000" && wait_limit 560000 &&
+		wait_rows 1 "n1\|0\|watts\|cap\|done\|$job" &&
+		wait_until 60 "egsctl show gpus has a note" \
+			shows_note gpus "rule watts: power 650 W, its power is capped" &&
+		pid=$(noded_pid n1) && as root kill -TERM "$pid" &&
+		wait_until 60 "egs-noded of n1 has ended" process_gone "$pid" &&
+		limit_is 700000
+	'
+	test_expect_success "$version: a GPU has its power limit back after a crash and when the reason is gone" '
+		{ no_noded n1 || kill_noded n1; } && start_with_driver n1 &&
+		wait_limit 560000 && kill_noded n1 && limit_is 560000 &&
+		driver_does "${old[@]}" && start_with_driver n1 &&
+		wait_limit 700000 &&
+		wait_rows 0 "n1\|0\|watts\|cap\|[a-z]*\|$job"
 	'
 	test_expect_success "$version: PreemptMode=OFF of a partition keeps a job on a hot GPU" '
 		kept=$(once_running submit -w n1 -p off --gres=gpu:a100:1 --mem=100 \
@@ -219,8 +239,10 @@ check_jobs()
 
 check_drain()
 {
-	test_expect_success "$version: an XID of the hardware drains the node with a reason" '
-		driver_does "${old[@]}" "3 xid 79" && wait_drained n1 &&
+	test_expect_success "$version: an XID of the hardware drains the node, also in a flood of others" '
+		mapfile -t flood < <(yes "0 xid 45" | head -n 1500) &&
+		driver_does "${old[@]}" "${flood[@]}" "3 xid 79" && wait_drained n1 &&
+		wait_rows 2 "n1\|0\|fault\|note\|done\|$job" &&
 		node_has n1 Reason "^egs: GPU 3 XID 79 " &&
 		wait_rows 1 "n1\|3\|fault\|drain\|done\|-" &&
 		job_is "$job" RUNNING &&
@@ -284,7 +306,7 @@ check_limits()
 		wait_rows 0 ".*\|(drain|fence)\|[a-z]*\|[0-9-]*"
 	'
 	test_expect_success "$version: rules only record what they would do in observe mode" '
-		egsctl mode observe --reason=try &&
+		egsctl mode observe --reason=try && as root rm /var/lib/egs/ran &&
 		driver_does "0 xid 79" "0 temp 91" "0 power 650000" &&
 		wait_rows 2 "n[12]\|0\|fault\|drain\|(would|held)\|[0-9-]*" &&
 		wait_rows 2 "n[12]\|0\|watts\|run\|would\|[0-9-]*" &&

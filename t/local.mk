@@ -153,9 +153,15 @@ t_unit_program_SOURCES = t/unit/program.c
 scripted_driver = t/lib/fake/nvml.c \
 	noded/nvml_accounting.c \
 	noded/nvml_api.c \
+	noded/nvml_cap.c \
 	noded/nvml_gpm.c \
 	noded/nvml_session.c \
 	noded/nvml_values.c
+
+check_PROGRAMS += t/unit/nvml_cap
+t_unit_nvml_cap_SOURCES = t/unit/nvml_cap.c $(scripted_driver)
+t_unit_nvml_cap_LDFLAGS = $(AM_LDFLAGS) -rdynamic
+t_unit_nvml_cap_LDADD = $(egs_node_libs) $(JSONC_LIBS)
 
 check_PROGRAMS += t/unit/gpu_sampler
 t_unit_gpu_sampler_SOURCES = t/unit/gpu_sampler.c noded/gpu_sampler.c \

@@ -206,6 +206,7 @@ enum egs_remedy {
 	EGS_REMEDY_NOTE = 1,   /* on the job and the node; always done */
 	EGS_REMEDY_WARN = 2,   /* run Notify= */
 	EGS_REMEDY_AVOID = 4,  /* no managed job starts on the node, for now */
+	EGS_REMEDY_CAP = 8,    /* lower the power limit of the GPU, for now */
 	EGS_REMEDY_MOVE = 16,  /* likewise, and the job goes to another node */
 	EGS_REMEDY_FENCE = 32, /* no managed job starts on the node */
 	EGS_REMEDY_DRAIN = 64, /* no job starts on the node */
@@ -213,11 +214,11 @@ enum egs_remedy {
 };
 
 /* A rule with one of these needs a Limit=: they take a node from some job, or a
- * job from its node, or nobody knows what they do.
+ * job from its node, or make it slow, or nobody knows what they do.
  */
 #define EGS_REMEDY_LIMITED                                                  \
 	((uint32_t)(EGS_REMEDY_MOVE | EGS_REMEDY_FENCE | EGS_REMEDY_DRAIN | \
-		    EGS_REMEDY_RUN))
+		    EGS_REMEDY_CAP | EGS_REMEDY_RUN))
 
 /* With these, no managed job starts on the node while the reason holds. */
 #define EGS_REMEDY_AVOIDS ((uint32_t)(EGS_REMEDY_AVOID | EGS_REMEDY_MOVE))
@@ -231,6 +232,7 @@ enum egs_remedy {
 /* Do= of a rule. */
 struct egs_remedies {
 	uint32_t set;		     /* bits of enum egs_remedy */
+	uint32_t cap_pct;	     /* of EGS_REMEDY_CAP */
 	char run[EGS_RULE_RUN_SIZE]; /* the program of EGS_REMEDY_RUN */
 };
 

@@ -3,6 +3,7 @@
  * To add a remedy: a bit in policy_conf.h, a row here, its work in
  * policyd/requests/remediate.c and a paragraph in egs.conf(5).
  */
+#include <inttypes.h>
 #include <string.h>
 #include <strings.h>
 
@@ -10,6 +11,9 @@
 #include "common/base/suggest.h"
 #include "common/conf/internal.h"
 #include "common/conf/remedies.h"
+#include "common/conf/values.h"
+
+enum { CAP_MIN_PCT = 10, CAP_MAX_PCT = 99 };
 
 /* "run=/opt/site/reset-gpu" */
 static int read_run(const char *value, struct egs_remedies *to,
@@ -31,6 +35,25 @@ static void write_run(const struct egs_remedies *from, FILE *out)
 	fprintf(out, "=%s", from->run);
 }
 
+/* "cap=80%" */
+static int read_cap(const char *value, struct egs_remedies *to,
+		    struct egs_err *why)
+{
+	uint32_t pct = 0;
+
+	if (egs_conf_read_percent(value, &pct, NULL) < 0 || pct < CAP_MIN_PCT ||
+	    pct > CAP_MAX_PCT)
+		return egs_errf(why, "is not from cap=%d%% to cap=%d%%",
+				CAP_MIN_PCT, CAP_MAX_PCT);
+	to->cap_pct = pct;
+	return 0;
+}
+
+static void write_cap(const struct egs_remedies *from, FILE *out)
+{
+	fprintf(out, "=%" PRIu32 "%%", from->cap_pct);
+}
+
 static const struct {
 	enum egs_remedy remedy;
 	const char *word;
@@ -43,6 +66,7 @@ static const struct {
 	{ EGS_REMEDY_NOTE, "note", NULL, NULL, NULL },
 	{ EGS_REMEDY_WARN, "warn", NULL, NULL, NULL },
 	{ EGS_REMEDY_AVOID, "avoid", NULL, NULL, NULL },
+	{ EGS_REMEDY_CAP, "cap", "=80%", read_cap, write_cap },
 	{ EGS_REMEDY_MOVE, "move", NULL, NULL, NULL },
 	{ EGS_REMEDY_FENCE, "fence", NULL, NULL, NULL },
 	{ EGS_REMEDY_DRAIN, "drain", NULL, NULL, NULL },

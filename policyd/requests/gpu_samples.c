@@ -259,6 +259,8 @@ make_samples(struct egs_daemon *d, uint32_t number,
 	node->n = n + old;
 	node->sampled_at = n ? node->reported_at : last ? last->sampled_at : 0;
 	node->written_at = last ? last->written_at : 0;
+	if (last)
+		node->caps = last->caps;
 	for (uint32_t i = 0; i < old; i++)
 		node->gpu[i] = last->gpu[i];
 	for (uint32_t i = 0; i < n; i++) {
@@ -296,7 +298,6 @@ int egs_verb_node_gpus(void *arg, const struct egs_peer *peer,
 	int64_t node;
 	int n;
 
-	(void)answer;
 	if (egs_requests_check_synced(d, err) < 0)
 		return EGS_REPLY_RETRY;
 	node = egs_nodes_identify(d, peer, request, err);
@@ -315,5 +316,7 @@ int egs_verb_node_gpus(void *arg, const struct egs_peer *peer,
 	all->node[node].samples = new;
 	add_processes(d, (uint32_t)node, request);
 	egs_remediate_judge(d, (uint32_t)node);
+	egs_remediate_note_caps(d, (uint32_t)node, request, &new->caps);
+	egs_remediate_answer_caps(d, (uint32_t)node, answer);
 	return 0;
 }

@@ -37,6 +37,7 @@ struct egs_node_samples {
 	uint32_t interval_s;	/* between two batches */
 	struct egs_text error;	/* why the last batch has no samples, "" */
 	char driver[32];	/* its version, "-": not told */
+	struct egs_text caps;	/* power limits that it has told */
 	char session[24];	/* counters begin at 0 when this changes */
 	uint32_t n;
 	struct egs_gpu_record gpu[]; /* ordered as in the batch */

@@ -5,6 +5,7 @@
  *	remediate_rows.c	the rows, and how a new daemon reads them
  *	remediate_drain.c	drains of nodes, by the worker
  *	remediate_run.c		programs of rules
+ *	remediate_cap.c		power limits of GPUs, by the answers to nodes
  *	remediate_text.c	what is wrong and what is done, in words
  *
  * Rows of the store are written before anything is done.  A new daemon reads
@@ -102,6 +103,20 @@ void egs_remediate_send_orders(struct egs_daemon *d);
 void egs_remediate_drained(struct egs_daemon *d,
 			   const struct egs_drain_params *params,
 			   enum egs_drain_outcome outcome, const char *text);
+
+/* ---- remediate_cap.c ---- */
+
+/* Tell a node that has sent samples which GPUs are to have lower power limits.
+ */
+void egs_remediate_answer_caps(const struct egs_daemon *d, uint32_t node,
+			       struct egs_msg *answer);
+
+/* The node tells in 'request' which limits are in force; 'last' has what it
+ * told before and gets the new text.
+ */
+void egs_remediate_note_caps(struct egs_daemon *d, uint32_t node,
+			     const struct egs_msg *request,
+			     struct egs_text *last);
 
 /* ---- remediate_run.c ---- */
 

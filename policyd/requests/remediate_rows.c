@@ -80,8 +80,8 @@ static const char *choose_outcome(const struct egs_daemon *d,
 		return EGS_REMEDIATION_DONE;
 	if (a->observed)
 		return EGS_REMEDIATION_WOULD;
-	if (remedy == EGS_REMEDY_DRAIN || remedy == EGS_REMEDY_MOVE ||
-	    remedy == EGS_REMEDY_RUN)
+	if (remedy & (EGS_REMEDY_DRAIN | EGS_REMEDY_MOVE | EGS_REMEDY_CAP |
+		      EGS_REMEDY_RUN))
 		return EGS_REMEDIATION_SENT;
 	if (remedy == EGS_REMEDY_FENCE &&
 	    d->requests->remediate->fenced_by_others)

@@ -78,6 +78,7 @@ static void append_case(void *arg, const struct egs_health_action *done)
 		const char *words;
 	} words[] = {
 		{ EGS_REMEDY_AVOID, "avoided" },
+		{ EGS_REMEDY_CAP, "its power is capped" },
 		{ EGS_REMEDY_MOVE, "jobs are moved" },
 		{ EGS_REMEDY_FENCE, "fenced" },
 		{ EGS_REMEDY_DRAIN, "drained" },
@@ -86,7 +87,7 @@ static void append_case(void *arg, const struct egs_health_action *done)
 	const char *comma = " ";
 	struct egs_text what;
 
-	if (!(done->remedies & EGS_REMEDY_ACTS) ||
+	if (!(done->remedies & (EGS_REMEDY_ACTS | EGS_REMEDY_CAP)) ||
 	    (view->gpu != EGS_REMEDIATE_ANY && view->gpu != done->gpu))
 		return;
 	egs_text_append(view->note,

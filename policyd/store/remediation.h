@@ -16,7 +16,7 @@
 #define EGS_REMEDIATION_HELD	 "held"	    /* a limit is reached */
 #define EGS_REMEDIATION_OPERATOR "operator" /* it is an operator's */
 #define EGS_REMEDIATION_REFUSED	 "refused"  /* the job cannot be moved */
-#define EGS_REMEDIATION_FAILED	 "failed"   /* so did the program */
+#define EGS_REMEDIATION_FAILED	 "failed"   /* of a program or a limit */
 #define EGS_REMEDIATION_UNDOING	 "undoing"  /* being undone */
 
 /* Strings may be NULL when written and are "" when read. */

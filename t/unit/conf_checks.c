@@ -95,6 +95,10 @@ static const struct {
 	  "egs.conf:1: Rule=x: Do=run=/bin/true needs Limit=, for example "
 	  "Limit=2/hour: a fault of the driver must not stop the cluster" },
 	{ "Rule=x On=memory Above=98 Do=run=/bin/true Limit=2/hour\n", NULL },
+	{ "Rule=x On=power Above=700 Do=cap=80%\n",
+	  "egs.conf:1: Rule=x: Do=cap=80% needs Limit=, for example "
+	  "Limit=2/hour: a fault of the driver must not stop the cluster" },
+	{ "Rule=x On=power Above=700 Do=warn,cap=80% Limit=9/hour\n", NULL },
 	{ "Rule=a On=recovery Do=drain,fence Limit=2/hour\n"
 	  "Rule=b On=ecc Above=3 Do=fence Limit=1/day\n"
 	  "Rule=c On=temperature Above=85 For=5m Do=warn\n"

@@ -147,7 +147,13 @@ static const struct {
 	{ "Rule=r On=xid Do=note,drian\n",
 	  { "egs.conf:1: Rule=r: Do=note,drian has 'drian', which is not a "
 	    "value; did you mean 'drain'? (values: note, warn, avoid, "
-	    "move, fence, drain, run)" } },
+	    "cap, move, fence, drain, run)" } },
+	{ "Rule=r On=ecc Do=cap Limit=1/day\n",
+	  { "egs.conf:1: Rule=r: Do=cap has 'cap', which needs a value: "
+	    "cap=80%" } },
+	{ "Rule=r On=ecc Do=cap=100% Limit=1/day\n",
+	  { "egs.conf:1: Rule=r: Do=cap=100% has 'cap=100%', which is not from "
+	    "cap=10% to cap=99%" } },
 	{ "Rule=r On=xid Do=run Limit=1/day\n",
 	  { "egs.conf:1: Rule=r: Do=run has 'run', which needs a value: "
 	    "run=PROGRAM" } },

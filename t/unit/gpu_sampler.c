@@ -111,6 +111,7 @@ static struct {
 	const char *error_wanted; /* NULL: any */
 	char error[EGS_ERR_MAX];
 	pid_t pid; /* of the process that sent the last good one */
+	char caps[64];
 } seen;
 
 static void on_batch(void *arg, struct egs_msg *batch)
@@ -124,6 +125,8 @@ static void on_batch(void *arg, struct egs_msg *batch)
 		seen.bad += !seen.error_wanted ||
 			    strcmp(error, seen.error_wanted) == 0;
 	} else if (egs_gpu_sample_read(batch, samples, &why) == 4) {
+		snprintf(seen.caps, sizeof(seen.caps), "%s",
+			 egs_msg_get_str(batch, "caps"));
 		seen.good++;
 		seen.pid = egs_gpu_sampler_pid(sampler);
 	}
@@ -168,6 +171,7 @@ static void start_sampler(void)
 		.gres_conf = "gres.conf",
 		.interval_ms = 50,
 		.patience_ms = 400,
+		.caps_path = "caps",
 		.on_batch = on_batch,
 	};
 
@@ -214,6 +218,47 @@ static void test_sampler(void)
 	ok(kill(first, 0) < 0, "the sampler process ends with its owner");
 }
 
+static bool has_limit(const char *text)
+{
+	char limit[32] = "";
+	FILE *f = fopen("driver.limit.1", "re");
+
+	if (f && !fgets(limit, sizeof(limit), f))
+		limit[0] = '\0';
+	if (f)
+		fclose(f);
+	return strcmp(limit, text) == 0;
+}
+
+static void test_power_limits(void)
+{
+	const struct egs_gpu_cap cap = { .gpu = 1, .pct = 80 };
+
+	script("");
+	start_sampler();
+	run_until(1, 0);
+	egs_gpu_sampler_set_caps(sampler, &cap, 1);
+	run_until(3, 0);
+	is_str(seen.caps, "1:80:560000", "a batch tells the power limits");
+	ok(has_limit("560000"), "the sampler process lowers a power limit");
+	script("0 dies\n");
+	run_until(0, 1);
+	script("");
+	run_until(3, 0);
+	is_str(seen.caps, "1:80:560000",
+	       "a new sampler process lowers the power limit again");
+	egs_gpu_sampler_free(sampler);
+	ok(has_limit("700000"), "power limits are given back at the end");
+	start_sampler();
+	run_until(1, 0);
+	egs_gpu_sampler_set_caps(sampler, &cap, 1);
+	run_until(3, 0);
+	egs_gpu_sampler_set_caps(sampler, NULL, 0);
+	run_until(3, 0);
+	ok(has_limit("700000"), "a power limit without an order is given back");
+	egs_gpu_sampler_free(sampler);
+}
+
 /* A driver that hangs at each call is asked ever less often. */
 static void test_backoff(void)
 {
@@ -238,6 +283,7 @@ int main(void)
 	test_hostile_message();
 	loop = egs_loop_new(NULL);
 	test_sampler();
+	test_power_limits();
 	test_backoff();
 	egs_loop_free(loop);
 	conf_leave();

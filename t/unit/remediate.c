@@ -12,7 +12,26 @@
 
 /* What GPU 1 shows: an XID of a run of job 7, temperature and power. */
 static struct egs_gpu_xid shown;
-static int64_t shown_c, shown_w;
+static int64_t shown_c, shown_w, shown_clocks;
+static const char *mode = "enforce";
+
+static void write_conf(void)
+{
+	static char text[2048];
+
+	snprintf(text, sizeof(text),
+		 "Mode=%s\nTierOrder=prod,scavenge\n"
+		 "GpuType=a100\nPhase=label Gpus=any\n"
+		 "Tier=scavenge MinRuntime=0s\n"
+		 "Team=red Users=alice Quota=a100:4 MaxGpus=a100:8 "
+		 "DefaultTier=scavenge\n"
+		 "Rule=hot On=temperature Above=85 Do=move Limit=9/hour\n"
+		 "Rule=watts On=power Above=700 Do=run=%s/program "
+		 "Limit=2/hour\n"
+		 "Rule=slow On=slowdown Do=cap=80%% Limit=9/hour\n",
+		 mode, conf_dir);
+	daemon_conf = text;
+}
 
 static void show_gpu(struct egs_gpu_sample *sample)
 {
@@ -21,6 +40,8 @@ static void show_gpu(struct egs_gpu_sample *sample)
 	egs_gpu_sample_set(sample, EGS_GPU_TEMP_C, shown_c,
 			   EGS_GPU_SOURCE_NVML);
 	egs_gpu_sample_set(sample, EGS_GPU_POWER_MW, shown_w * 1000,
+			   EGS_GPU_SOURCE_NVML);
+	egs_gpu_sample_set(sample, EGS_GPU_CLOCK_REASONS, shown_clocks,
 			   EGS_GPU_SOURCE_NVML);
 	sample->xid[0] = shown;
 	sample->nxids = shown.count ? 1 : 0;
@@ -198,6 +219,69 @@ static void a_bad_program_is_refused(void)
 	chmod("program", 0755);
 }
 
+/* ---- power limits ---- */
+
+static void power_limits(void)
+{
+	shown_clocks = EGS_GPU_CLOCK_HW_THERMAL;
+	batch_caps = "";
+	send_samples(show_gpu);
+	is_str(egs_msg_get_str(answer, "caps"), "1:80:0",
+	       "a node is told the GPU and its limit");
+	is_int(count_rows("remedy='cap' AND outcome=''"), 1,
+	       "a limit is sent until the node has told of it");
+	batch_caps = "1:80:560000";
+	send_samples(show_gpu);
+	is_int(count_rows("remedy='cap' AND outcome='done'"), 1,
+	       "a limit that is in force is done");
+	daemon_stop();
+	daemon_start();
+	show_job(0, 1);
+	send_samples(show_gpu);
+	is_str(egs_msg_get_str(answer, "caps"), "1:80:0",
+	       "a new daemon keeps a limit in force");
+	shown_clocks = 0;
+	send_samples(show_gpu);
+	is_str(egs_msg_get_str(answer, "caps"), "",
+	       "a limit ends when its reason is gone");
+	is_int(count_rows("remedy='cap' AND undone_at=0"), 0,
+	       "a limit that has ended is undone in the report");
+	batch_caps = "";
+	send_samples(show_gpu);
+	shown_clocks = EGS_GPU_CLOCK_HW_THERMAL;
+	send_samples(show_gpu);
+	batch_caps = "1:80:0";
+	send_samples(show_gpu);
+	is_int(count_rows("remedy='cap' AND outcome='failed'"), 1,
+	       "a limit that the driver refuses has failed");
+	batch_caps = NULL;
+	shown_clocks = 0;
+	send_samples(show_gpu);
+}
+
+static void limits_are_only_recorded(void)
+{
+	egs_msg_free(answer);
+	answer = egs_msg_new();
+	daemon_stop();
+	mode = "observe";
+	write_conf();
+	daemon_start();
+	show_job(0, 1);
+	shown_clocks = EGS_GPU_CLOCK_HW_THERMAL;
+	send_samples(show_gpu);
+	is_str(egs_msg_get_str(answer, "caps"), "",
+	       "in observe mode no limit is sent");
+	is_int(count_rows("remedy='cap' AND outcome='would'"), 1,
+	       "in observe mode a limit is recorded");
+	shown_w = 800;
+	send_samples(show_gpu);
+	is_int(count_rows("remedy='run' AND outcome IN ('would', 'held')"), 2,
+	       "in observe mode no program is run");
+	is_int((int64_t)d->requests->remediate->nruns, 0,
+	       "in observe mode no program waits");
+}
+
 static void old_rows_are_pruned(void)
 {
 	struct egs_remediation row = { .at = 10, .rule = "old", .remedy = "x" };
@@ -218,23 +302,6 @@ static void old_rows_are_pruned(void)
 	is_int(count_rows("rule='old'"), 10, "rows that are open stay");
 }
 
-static void write_conf(void)
-{
-	static char text[2048];
-
-	snprintf(text, sizeof(text),
-		 "Mode=enforce\nTierOrder=prod,scavenge\n"
-		 "GpuType=a100\nPhase=label Gpus=any\n"
-		 "Tier=scavenge MinRuntime=0s\n"
-		 "Team=red Users=alice Quota=a100:4 MaxGpus=a100:8 "
-		 "DefaultTier=scavenge\n"
-		 "Rule=hot On=temperature Above=85 Do=move Limit=9/hour\n"
-		 "Rule=watts On=power Above=700 Do=run=%s/program "
-		 "Limit=2/hour\n",
-		 conf_dir);
-	daemon_conf = text;
-}
-
 int main(void)
 {
 	plan_none();
@@ -249,6 +316,8 @@ int main(void)
 	a_new_daemon_counts_nothing_twice();
 	programs_of_rules();
 	a_bad_program_is_refused();
+	power_limits();
+	limits_are_only_recorded();
 	old_rows_are_pruned();
 	egs_msg_free(answer);
 	daemon_stop();

@@ -122,9 +122,61 @@ int nvmlDeviceGetTemperature(void *device, int sensor, unsigned int *celsius)
 		       : UNKNOWN;
 }
 
+/* The limits that were set outlive the process, as a driver's do. */
+static void format_limit_path(const void *device, char path[256])
+{
+	const struct device *d = device;
+
+	snprintf(path, 256, "%s.limit.%d", getenv("EGS_NVML"), d->minor);
+}
+
+int nvmlDeviceGetPowerManagementLimit(void *device, unsigned int *milliwatts)
+{
+	int code = get_u32(device, "powerlimit", milliwatts);
+	char path[256];
+	FILE *f;
+
+	format_limit_path(device, path);
+	f = fopen(path, "re");
+	if (f && fscanf(f, "%u", milliwatts) != 1)
+		code = UNKNOWN;
+	if (f)
+		fclose(f);
+	return code;
+}
+
+int nvmlDeviceGetPowerManagementLimitConstraints(void *device,
+						 unsigned int *min,
+						 unsigned int *max)
+{
+	int code = get_u32(device, "powermin", min);
+
+	return code == 0 ? get_u32(device, "powermax", max) : code;
+}
+
+int nvmlDeviceSetPowerManagementLimit(void *device, unsigned int milliwatts)
+{
+	const struct device *d = device;
+	unsigned int min = 0, max = 0;
+	char path[256];
+	FILE *f;
+
+	if (has_word(d->name, "nocap"))
+		return NO_PERMISSION;
+	if (nvmlDeviceGetPowerManagementLimitConstraints(device, &min, &max) ||
+	    milliwatts < min || milliwatts > max)
+		return INVALID_ARGUMENT;
+	format_limit_path(device, path);
+	f = fopen(path, "we");
+	if (!f)
+		return UNKNOWN;
+	fprintf(f, "%u", milliwatts);
+	return fclose(f) == 0 ? 0 : UNKNOWN;
+}
+
 int nvmlDeviceGetEnforcedPowerLimit(void *device, unsigned int *milliwatts)
 {
-	return get_u32(device, "powerlimit", milliwatts);
+	return nvmlDeviceGetPowerManagementLimit(device, milliwatts);
 }
 
 int nvmlDeviceGetTemperatureThreshold(void *device, int limit,

@@ -7,6 +7,7 @@
  *	MINOR idle|busy|hot	what the GPU does; idle is the default
  *	MINOR hung|dies|lost	every call hangs, crashes, or finds no GPU
  *	MINOR backwards		its counters run backwards
+ *	MINOR nocap		its power limit cannot be set
  *	MINOR KEY VALUE		one value (struct gpu_values); "-": unsupported
  *	MINOR xid NUMBER	an event, once for each set of events
  *	MINOR ended PID:SM:MB:MS[:START]
@@ -15,6 +16,8 @@
  *	MINOR mig GI.CI		it has this slice, which is called MINOR.GI in
  *				other lines
  *	all hung|unloaded	the whole driver
+ *
+ * Power limits that are set are in files $EGS_NVML.limit.MINOR.
  */
 #ifndef EGS_FAKE_NVML_SCRIPT_H
 #define EGS_FAKE_NVML_SCRIPT_H
@@ -31,6 +34,8 @@
 enum {
 	GPUS = 4,
 	SLICES_MAX = 7,
+	INVALID_ARGUMENT = 2,
+	NO_PERMISSION = 4,
 	NOT_FOUND = 6,
 	UNKNOWN = 999,
 	VALUES_MAX = 24
@@ -63,6 +68,8 @@ static const struct behaviour {
 	    { "memtotal", "81920" },
 	    { "power", "72000" },
 	    { "powerlimit", "700000" },
+	    { "powermin", "200000" },
+	    { "powermax", "700000" },
 	    { "temp", "34" },
 	    { "templimit", "92" },
 	    { "reasons", "1" },

@@ -13,13 +13,18 @@
 #   no_noded NODE	no egs-noded runs
 #   with_driver NODE [LINE]...	restart egs-noded with the scripted driver
 #	(t/lib/fake/nvml.c), as driver_does
-#   start_with_driver NODE [OPTION]...	start egs-noded with that driver
+#   start_with_driver NODE [OPTION]...	start egs-noded with that driver, and with
+#	the variables of the array noded_env
 #   driver_does [LINE]...	LINEs are the script of the driver
+#   knows_gpu NODE JOB	egs-noded knows that JOB has a GPU of NODE; egs.conf has
+#	DcgmMapDir=/run/sandbox/dcgm-%n
 #   intrude NAME=VALUE... -- N FLAGS [TITLE]	as bob, outside of Slurm and with
 #	this environment, N processes have GPU 1 open with FLAGS of open() until
 #	let_go; TITLE is their argv[0]
 #   is_open_in N	N processes have GPU 1 open
 #   let_go	end the processes of intrude
+
+noded_env=()
 
 rundir()
 {
@@ -88,8 +93,8 @@ with_driver()
 
 start_with_driver()
 {
-	as root env LD_LIBRARY_PATH=/run/sandbox EGS_NVML=/run/sandbox/driver \
-		bash -c "exec -a egs-noded /opt/egs/sbin/egs-noded -N $1 ${*:2} \
+	as root env "${noded_env[@]}" LD_LIBRARY_PATH=/run/sandbox \
+		EGS_NVML=/run/sandbox/driver bash -c "exec -a egs-noded /opt/egs/sbin/egs-noded -N $1 ${*:2} \
 		--log=/var/log/egs-noded-$1.log" >/dev/null 2>&1 </dev/null &
 	noded_up "$1"
 }
@@ -98,6 +103,11 @@ driver_does()
 {
 	as root sh -c 'printf "%s\n" "$@" >/run/sandbox/.driver &&
 		mv /run/sandbox/.driver /run/sandbox/driver' - "$@"
+}
+
+knows_gpu()
+{
+	as root grep -qsx "$2" -r "/run/sandbox/dcgm-$1"
 }
 
 no_noded()

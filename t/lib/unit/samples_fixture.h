@@ -2,7 +2,8 @@
  *
  * send_samples(change)	n1 sends a sample of each of its four GPUs; GPU i uses
  *			i * 10 %, and 'change' may set more
- * send_batch(...)	n1 sends these samples, or why there are none
+ * send_batch(...)	n1 sends these samples, or why there are none;
+ *			'batch_caps' are the power limits that it tells
  * samples_of_n1()	what the daemon has of n1
  * hold_longer(s)	the holders of the GPUs have them for longer
  * query_sql(sql)	a number from the file of the daemon
@@ -33,6 +34,7 @@ time_t time(time_t *timer)
 
 static struct egs_msg *answer;
 static struct egs_err why;
+static const char *batch_caps;
 
 /* Send a batch of n1 as 'uid'. */
 static inline int send_batch(uid_t uid, const struct egs_gpu_sample *samples,
@@ -46,6 +48,7 @@ static inline int send_batch(uid_t uid, const struct egs_gpu_sample *samples,
 	egs_msg_set_int(request, "interval", 10);
 	egs_msg_set_str(request, "driver", error ? NULL : "555.42");
 	egs_msg_set_str(request, "error", error);
+	egs_msg_set_str(request, "caps", batch_caps);
 	egs_gpu_sample_begin(request);
 	for (int i = 0; i < n; i++)
 		egs_gpu_sample_add(request, &samples[i]);
