@@ -199,6 +199,15 @@ check_seen()
 		as alice /opt/egs/sbin/egsctl show gpus -n >"$notes/gpus" &&
 		test "$(wc -l <"$notes/gpus")" -eq 2
 	'
+	test_expect_success "$version: a job that opens and closes a GPU in a loop makes none look busy" '
+		loop=$(once_running submit --user=bob -w n1 --gres=gpu:a100:1 --mem=100 \
+			open-loop.sh /dev/nvidia2 /dev/nvidia0) &&
+		wait_until 60 "job $loop has opened GPUs" output_has "$loop" opened &&
+		wait_gpu bob "$loop" "n1 2 a100 $idle no process for [1-9][0-9]* s.*" &&
+		wait_gpu alice "$job" "n1 1 a100 $idle no process for .*" &&
+		as root scancel "$loop" &&
+		wait_until 60 "job $loop has ended" has_ended "$loop"
+	'
 	test_expect_success "$version: an operator sees all GPUs, also those that no job has" '
 		wait_shown "n1\|3\|-\|-\|97\|97\|[0-9]\|555.42\|slowed down by heat" &&
 		wait_shown "n1\|0\|$job\|alice\|91\|66\|[0-9]\|555.42\|" &&
@@ -235,8 +244,12 @@ check_short_jobs()
 	test_expect_success "$version: a job that is too short to be sampled has the numbers of its processes" '
 		driver_does "0 sm 80" "0 mem 3000" && sample_rarely n2 &&
 		wait_shown "n2\|0\|-\|-\|80\|34\|[0-9]\|555.42\|" &&
-		short=$(once_running submit -w n2 --gres=gpu:a100:1 --mem=100 --wrap "sleep 1") &&
+		as alice rm -f end &&
+		short=$(once_running submit -w n2 --gres=gpu:a100:1 --mem=100 \
+			--wrap "until [ -e end ]; do sleep 0.1; done") &&
+		wait_until 60 "egs-noded knows job $short" knows_gpu n2 "$short" &&
 		driver_does "0 sm 80" "0 mem 3000" "0 ended 4711:80:3000:900:$(date +%s)" &&
+		as alice touch end &&
 		wait_state "$short" COMPLETED &&
 		wait_report "$short" "80\|3000\|.*"
 	'
@@ -290,6 +303,23 @@ check_daemons()
 		as root sh -c "echo 1 >/run/sandbox/dcgm-n1/9" &&
 		with_driver n1 "0 busy" "0 4711" &&
 		wait_map "0=$next 1=$next 2=$next 3=$job"
+	'
+	test_expect_success "$version: a clock that is set on a node changes no sample and no job" '
+		cc -shared -fPIC -o "$EGS_SANDBOX_DIR/$cluster/run/sandbox/clock.so" \
+			"$srcdir/t/lib/fake/clock.c" &&
+		noded_env=(LD_PRELOAD=/run/sandbox/clock.so CLOCK=/run/sandbox/clock) &&
+		with_driver n1 "0 busy" "0 4711" && noded_env=() &&
+		wait_gpu alice "$job" "$busy" &&
+		for step in 86400 -86400; do
+			as root sh -c "echo $step >/run/sandbox/clock" &&
+			driver_does "0 busy" "0 4711" "1 sm 17" &&
+			wait_gpu bob "$next" "n1 1 a100 17 .*" &&
+			driver_does "0 busy" "0 4711" &&
+			wait_gpu bob "$next" "n1 1 a100 $idle no process for ([0-9]+ s|1?[0-9] min).*" &&
+			wait_map "0=$next 1=$next 2=$next 3=$job" || return 1
+		done &&
+		as root test -d "$(rundir n1 "$job")" && job_is "$job" RUNNING &&
+		as root rm /run/sandbox/clock
 	'
 	test_expect_success "$version: samples come back after egs-policyd was killed" '
 		wait_gpu alice "$job" "$busy" &&
