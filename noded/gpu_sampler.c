@@ -225,11 +225,12 @@ void egs_gpu_sampler_set_caps(struct egs_gpu_sampler *s,
 	send_caps(s);
 }
 
-static uint64_t choose_pause_ms(const struct egs_gpu_sampler *s)
+static uint64_t choose_pause_ms(const struct egs_gpu_sampler *s,
+				uint32_t failures)
 {
 	uint64_t ms = s->conf.interval_ms;
 
-	for (uint32_t i = 0; i < s->failures && ms < PAUSE_MAX_MS; i++)
+	for (uint32_t i = 0; i < failures && ms < PAUSE_MAX_MS; i++)
 		ms *= 2;
 	return ms < PAUSE_MAX_MS ? ms : PAUSE_MAX_MS;
 }
@@ -256,9 +257,12 @@ static bool reap_child(struct egs_gpu_sampler *s)
 	return true;
 }
 
-/* Log the reason if it is news, and pass it on. */
+/* Log the reason if it is news, and pass it on, with the pause until the next
+ * try.
+ */
 static void report_failure(struct egs_gpu_sampler *s, const char *why)
 {
+	uint64_t pause_ms = choose_pause_ms(s, s->failures + 1);
 	struct egs_err new;
 	struct egs_msg *batch;
 
@@ -269,8 +273,11 @@ static void report_failure(struct egs_gpu_sampler *s, const char *why)
 	s->why = new;
 	s->sampled = false;
 	batch = make_error(&s->conf, &new);
-	if (batch)
+	if (batch) {
+		egs_msg_set_int(batch, "interval",
+				(int64_t)(pause_ms + 999) / 1000);
 		s->conf.on_batch(s->conf.arg, batch);
+	}
 	egs_msg_free(batch);
 }
 
@@ -389,7 +396,7 @@ static void start_child(struct egs_gpu_sampler *s)
 	report_failure(s, err.msg);
 	count_failure(s);
 	if (!s->pid)
-		egs_timer_start(s->timer, choose_pause_ms(s));
+		egs_timer_start(s->timer, choose_pause_ms(s, s->failures));
 }
 
 /* The child that was killed has ended: start another one after a pause. */
@@ -402,7 +409,8 @@ static void check_end(struct egs_gpu_sampler *s)
 			     "hangs in the kernel, and SIGKILL does not end it",
 			     s->conf.node);
 	s->stuck = !ended;
-	egs_timer_start(s->timer, ended ? choose_pause_ms(s) : REAP_AGAIN_MS);
+	egs_timer_start(s->timer, ended ? choose_pause_ms(s, s->failures)
+					: REAP_AGAIN_MS);
 }
 
 static void on_timer(void *arg, uint32_t events)
