@@ -10,6 +10,8 @@
 #ifndef EGS_NODED_GPU_SAMPLER_H
 #define EGS_NODED_GPU_SAMPLER_H
 
+#include <sys/types.h>
+
 #include "common/base/loop.h"
 #include "common/ipc/gpu_cap.h"
 
