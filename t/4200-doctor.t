@@ -1,6 +1,6 @@
 #!/bin/bash
 # 4200-doctor.t - egsctl doctor, check and reconfigure on good and bad clusters
-# long: 110 s, three clusters with slurmdbd, one after the other
+# long: 140 s, three clusters with slurmdbd, one after the other
 # shellcheck disable=SC2016,SC2034,SC2154 # sharness: bodies, test_description
 
 test_description='egsctl tells what is wrong with slurm.conf, egs.conf and the cluster'

@@ -1,6 +1,6 @@
 #!/bin/bash
 # 6000-handover.t - a preemption from the notice to the restart
-# long: 90 s, a cluster for each Slurm
+# long: 130 s, a cluster for each Slurm
 # shellcheck disable=SC2016,SC2034,SC2154 # sharness: bodies, test_description
 
 test_description='a victim gets a notice, saves, is requeued and restarts'
