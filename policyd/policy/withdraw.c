@@ -65,6 +65,9 @@ static void check_request(struct egs_policy *p, struct egs_job *j)
 	}
 	if (p->now <= j->requested_at)
 		return;
+	/* An enforcing team must not preempt the job again at once. */
+	if (is_enforced_no_more(p, j) && j->protected_until < j->deadline)
+		j->protected_until = j->deadline;
 	if (j->facts.suspended || is_enforced_no_more(p, j) ||
 	    egs_requester_gone(p, j))
 		egs_withdraw_request(p, j);

@@ -528,6 +528,8 @@ static void egs_only_observes(void)
 	story_tell(&s, 13, VICTIM, EGS_EV_WITHDRAWN);
 	ok(egs_policy_is_notice_binding(victim(&s)),
 	   "until its deadline the job may answer a notice from before");
+	is_int(egs_policy_fate(s.p, VICTIM), EGS_FATE_NONE,
+	       "until its deadline no job of an enforcing team preempts it");
 	story_tick(&s, 1000);
 	ok(!egs_policy_is_notice_binding(victim(&s)),
 	   "after its deadline a withdrawn notice counts no more");
