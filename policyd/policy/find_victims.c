@@ -127,6 +127,13 @@ static void count_free_of_type(struct egs_policy *p, const struct egs_job *j)
 		}
 }
 
+static bool is_searched(const struct egs_policy *p, uint32_t node)
+{
+	const struct egs_usable_nodes *u = p->searched;
+
+	return !u || node >= u->n || u->bits[node / 64] >> node % 64 & 1;
+}
+
 /* Close the nodes of the snapshot where 'j' may not run. */
 static void close_nodes(struct egs_policy *p, const struct egs_job *j)
 {
@@ -134,7 +141,7 @@ static void close_nodes(struct egs_policy *p, const struct egs_job *j)
 
 	for (uint32_t i = 0; i < p->nnodes; i++) {
 		p->search.node[i].closed =
-			!p->node[i].up ||
+			!p->node[i].up || !is_searched(p, i) ||
 			!egs_victims_may_use(p, j, &p->node[i]);
 		mixed |= p->node[i].mixed;
 	}

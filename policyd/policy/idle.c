@@ -321,6 +321,24 @@ static void act_on_candidate(struct egs_policy *p, struct egs_job *j,
 	}
 }
 
+void egs_policy_set_usable(struct egs_policy *p, uint32_t job_id,
+			   const uint64_t *bits, uint32_t n)
+{
+	if (p->nusable < EGS_QUEUE_HEADS_MAX)
+		p->usable[p->nusable++] = (struct egs_usable_nodes){
+			.job_id = job_id, .n = n, .bits = bits
+		};
+}
+
+static const struct egs_usable_nodes *find_usable(const struct egs_policy *p,
+						  const struct egs_job *j)
+{
+	for (uint32_t i = 0; i < p->nusable; i++)
+		if (p->usable[i].job_id == j->ident.job_id)
+			return &p->usable[i];
+	return NULL;
+}
+
 static void reclaim_for(struct egs_policy *p, struct egs_job *j)
 {
 	struct candidate best = { .job = NULL }, c;
@@ -341,9 +359,12 @@ void egs_idle_update(struct egs_policy *p)
 	struct egs_job *head[EGS_QUEUE_HEADS_MAX];
 	uint32_t n = p->nidle ? egs_shrink_find_queue_heads(p, head) : 0;
 
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; i < n; i++) {
+		p->searched = find_usable(p, head[i]);
 		reclaim_for(p, head[i]);
-	p->nidle = 0;
+	}
+	p->searched = NULL;
+	p->nidle = p->nusable = 0;
 }
 
 uint32_t egs_policy_list_waiting(const struct egs_policy *p,

@@ -129,6 +129,14 @@ bool egs_policy_is_notice_binding(const struct egs_job *j);
 uint32_t egs_policy_list_waiting(const struct egs_policy *p,
 				 uint32_t job_id[EGS_QUEUE_HEADS_MAX]);
 
+/* A pending job may use only some nodes, by its partitions and its request:
+ * 'bits' has a bit for each of the first 'n' nodes.  Idle GPUs may go to it
+ * though other nodes have free ones.  Borrowed until the next update, which
+ * forgets it.
+ */
+void egs_policy_set_usable(struct egs_policy *p, uint32_t job_id,
+			   const uint64_t *bits, uint32_t n);
+
 /* While EGS only observes: the job would be preempted for 'requester' (0: not
  * any more) and is no victim for other jobs.
  */

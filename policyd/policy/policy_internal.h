@@ -54,6 +54,12 @@ struct egs_idle_job {
 	uint32_t waiting[EGS_QUEUE_HEADS_MAX];
 };
 
+/* The nodes that a pending job may use. */
+struct egs_usable_nodes {
+	uint32_t job_id, n;
+	const uint64_t *bits;
+};
+
 /* An array whose pending tasks are aborted.  A task that starts meanwhile gets
  * a job id of its own, and the same nonce.
  */
@@ -93,6 +99,11 @@ struct egs_policy {
 	bool any_wish;		   /* of which a person wants something */
 	struct egs_idle_job *idle; /* until the next update */
 	uint32_t nidle, idle_room;
+	struct egs_usable_nodes usable[EGS_QUEUE_HEADS_MAX]; /* likewise */
+	uint32_t nusable;
+	const struct egs_usable_nodes *searched; /* of the job for which
+						    find_victims.c searches,
+						    NULL: all */
 	struct egs_wish_array wish_array[EGS_WISH_ARRAYS_MAX];
 	uint32_t next_wish_array;
 	/* Of the last EGS_EV_WISH, borrowed until clear_actions. */

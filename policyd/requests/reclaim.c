@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/base/array.h"
 #include "common/base/clock.h"
@@ -30,6 +31,11 @@ struct egs_reclaims {
 	uint32_t nidle, idle_room;
 	uint32_t head[EGS_QUEUE_HEADS_MAX]; /* pending jobs, of this tick */
 	uint32_t nheads;
+	/* The nodes that each of them may use, a bit for each node. */
+	uint64_t *usable;
+	size_t usable_room;
+	uint32_t nnodes;
+	bool has_usable; /* of this tick */
 };
 
 static int init_reclaims(struct egs_daemon *d, struct egs_err *err)
@@ -46,6 +52,7 @@ static void free_reclaims(struct egs_daemon *d)
 		return;
 	free(r->list);
 	free(r->idle);
+	free(r->usable);
 	free(r);
 }
 
@@ -77,24 +84,82 @@ static bool may_use_node(const struct egs_daemon *d,
 		egs_node_filter_may_use(filter, n->name, n->features));
 }
 
+/* What a pending job asks of its nodes. */
+struct waiting_job {
+	struct egs_account_get_blocked b;
+	struct egs_node_filter *filter; /* NULL: nothing */
+};
+
+static int open_waiting(const struct egs_daemon *d, uint32_t job_id,
+			struct waiting_job *w)
+{
+	w->filter = NULL;
+	if (!d->account ||
+	    egs_account_get_blocked(d->account, job_id, &w->b) < 0)
+		return -1;
+	return *w->b.node_filter && !(w->filter = egs_node_filter_parse(
+					      w->b.node_filter))
+		       ? -1
+		       : 0;
+}
+
+/* Tell the policy which nodes a pending job may use; its bits are 'bits'. */
+static void set_usable(const struct egs_daemon *d, uint32_t job_id,
+		       uint64_t *bits, uint32_t nnodes)
+{
+	struct waiting_job w;
+	bool known = open_waiting(d, job_id, &w) == 0;
+
+	for (uint32_t i = 0; i < nnodes; i++) {
+		const struct egs_node_info *n =
+			egs_cluster_get_node(d->cluster, i);
+
+		if (known && may_use_node(d, &w.b, w.filter, n))
+			bits[i / 64] |= UINT64_C(1) << i % 64;
+	}
+	egs_node_filter_free(w.filter);
+	egs_policy_set_usable(d->policy, job_id, bits, nnodes);
+}
+
+/* Once a tick, and only if a job has idle GPUs. */
+static int set_usable_nodes(const struct egs_daemon *d)
+{
+	struct egs_reclaims *r = d->requests->reclaims;
+	uint32_t nnodes = 0, words;
+
+	if (r->has_usable)
+		return 0;
+	while (egs_cluster_get_node(d->cluster, nnodes))
+		nnodes++;
+	words = (nnodes + 63) / 64;
+	if (egs_grow(&r->usable, &r->usable_room, (size_t)words * r->nheads) <
+	    0)
+		return -1;
+	if (words && r->nheads)
+		memset(r->usable, 0,
+		       (size_t)words * r->nheads * sizeof(r->usable[0]));
+	for (uint32_t i = 0; i < r->nheads; i++)
+		set_usable(d, r->head[i], r->usable + (size_t)i * words,
+			   nnodes);
+	r->nnodes = nnodes;
+	r->has_usable = true;
+	return 0;
+}
+
 /* All nodes: it is not known on which the pending job would start. */
-static bool may_use_nodes(const struct egs_daemon *d, uint32_t job_id,
+static bool may_use_nodes(const struct egs_reclaims *r, uint32_t head,
 			  const struct egs_job *v)
 {
-	struct egs_account_get_blocked b;
-	struct egs_node_filter *filter = NULL;
-	bool may = true;
+	const uint64_t *bits =
+		r->usable + (size_t)head * ((r->nnodes + 63) / 64);
 
-	if (!d->account || egs_account_get_blocked(d->account, job_id, &b) < 0)
-		return false;
-	if (*b.node_filter && !(filter = egs_node_filter_parse(b.node_filter)))
-		return false;
-	for (uint32_t i = 0; may && i < v->nallocs; i++)
-		may = may_use_node(
-			d, &b, filter,
-			egs_cluster_get_node(d->cluster, v->alloc[i].node));
-	egs_node_filter_free(filter);
-	return may;
+	for (uint32_t i = 0; i < v->nallocs; i++) {
+		uint32_t node = v->alloc[i].node;
+
+		if (node >= r->nnodes || !(bits[node / 64] >> node % 64 & 1))
+			return false;
+	}
+	return true;
 }
 
 static uint32_t list_waiting(const struct egs_daemon *d,
@@ -104,8 +169,10 @@ static uint32_t list_waiting(const struct egs_daemon *d,
 	const struct egs_reclaims *r = d->requests->reclaims;
 	uint32_t n = 0;
 
+	if (set_usable_nodes(d) < 0)
+		return 0;
 	for (uint32_t i = 0; i < r->nheads; i++)
-		if (may_use_nodes(d, r->head[i], v))
+		if (may_use_nodes(r, i, v))
 			waiting[n++] = r->head[i];
 	return n;
 }
@@ -197,6 +264,7 @@ static uint32_t watch_jobs(struct egs_daemon *d)
 	struct egs_reclaims *r = d->requests->reclaims;
 	uint32_t slots = egs_policy_nslots(d->policy), n = 0;
 
+	r->has_usable = false;
 	for (uint32_t i = 0; i < slots; i++) {
 		const struct egs_job *j = egs_policy_slot(d->policy, i);
 

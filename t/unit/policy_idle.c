@@ -130,6 +130,27 @@ static void it_is_wanted_while_a_job_waits(void)
 	story_end(&s);
 }
 
+/* Node 1 is free, but of another partition. */
+static void it_gains_in_its_partition(void)
+{
+	static const uint64_t only_node_0[] = { 1 };
+	struct story s = full();
+
+	story_tell(&s, BEGIN, 2, EGS_EV_ENDED);
+	story_submit(&s, BEGIN, 9, RED, RESEARCH, 2);
+	measure_two(&s, BEGIN, WARN_S);
+	is_int(count_idle_actions(&s), 0,
+	       "nothing happens for a job that fits elsewhere");
+	egs_policy_set_usable(s.p, 9, only_node_0, 4);
+	measure_two(&s, BEGIN + 1, WARN_S + 1);
+	is_int(s.seen[EGS_ACT_IDLE_WARN], 1,
+	       "free GPUs of other partitions do not count as elsewhere");
+	measure_two(&s, BEGIN + 900, YIELD_S);
+	is_int(count_idle_actions(&s), 0,
+	       "which nodes a job may use is known until the next update");
+	story_end(&s);
+}
+
 static void it_has_time_to_react(void)
 {
 	struct story s = full();
@@ -451,6 +472,7 @@ int main(void)
 	plan_none();
 	it_is_warned_and_yields();
 	it_is_wanted_while_a_job_waits();
+	it_gains_in_its_partition();
 	it_has_time_to_react();
 	it_was_only_observed();
 	it_shrinks();

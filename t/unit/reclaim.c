@@ -53,14 +53,19 @@ static void age_holding(int64_t wall_s, uint64_t steady_s)
 	}
 }
 
-static void show_node(const char *partitions)
+static void show_node_of(const char *name, const char *partitions)
 {
-	struct egs_node_fact node = { .name = "n1",
+	struct egs_node_fact node = { .name = name,
 				      .cpus = 8,
 				      .partitions = partitions };
 
 	egs_gpu_count_add(&node.gpus, "gpu:a100:4", 1);
 	egs_cluster_update_node(d->cluster, &node, egs_daemon_now());
+}
+
+static void show_node(const char *partitions)
+{
+	show_node_of("n1", partitions);
 }
 
 static void show_jobs(void)
@@ -164,6 +169,21 @@ static void only_a_job_of_its_node_gains(void)
 	   "a job is warned for one that may use its node");
 }
 
+/* n2 has four free GPUs, which would be enough for job 8. */
+static void free_gpus_of_other_partitions_do_not_help(void)
+{
+	start();
+	show_node_of("n2", "cpu,gpu");
+	age_holding(HOUR, HOUR);
+	tick();
+	ok(job()->idle_gpus == 2 && !job()->idle_warned_at,
+	   "a job is not warned for one that fits on another node");
+	show_node_of("n2", "cpu");
+	tick();
+	ok(job()->idle_warned_at != 0,
+	   "a job is warned for one that may not use the free node");
+}
+
 /* One second passes. */
 static void pass_second(void)
 {
@@ -222,6 +242,7 @@ int main(void)
 	a_clock_is_set();
 	only_a_job_of_its_node_gains();
 	slurmctld_was_down();
+	free_gpus_of_other_partitions_do_not_help();
 	it_is_preempted();
 	daemon_stop();
 	daemon_leave();
