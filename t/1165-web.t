@@ -11,14 +11,15 @@ if [ ! -x "$web" ]; then
 fi
 cd "$tmp" || exit 1
 pids=()
-trap 'kill "${pids[@]}" 2>/dev/null; rm -rf "$tmp"' EXIT
+touch fakes
+trap 'kill "${pids[@]}" $(cat fakes) 2>/dev/null; rm -rf "$tmp"' EXIT
 
 start_fake()
 {
 	rm -f sock
 	"$srcdir/t/lib/fake/fake-policyd" "$tmp/sock" &
 	policyd=$!
-	pids+=("$policyd")
+	echo "$policyd" >>fakes
 	retry test -S sock
 }
 
