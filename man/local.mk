@@ -12,4 +12,4 @@ dist_man_MANS += man/egs-policyd.8
 dist_man_MANS += man/egs-webd.8
 
 # The pictures of README.md.
-EXTRA_DIST += man/page-dark.png man/page-light.png
+EXTRA_DIST += man/page-dark.png man/page-light.png man/page-job.png
