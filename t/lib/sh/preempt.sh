@@ -31,9 +31,10 @@ restarts()
 	done | paste -s -d ' '
 }
 
+# Slurm shows no such time of a job that cannot be preempted at present.
 is_being_preempted()
 {
-	[ "$(job_field "$1" PreemptTime)" != None ]
+	job_field "$1" PreemptTime | grep -q "^[0-9]"
 }
 
 is_not_being_preempted()
