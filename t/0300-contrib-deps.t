@@ -63,9 +63,10 @@ test_expect_success 'a service that contrib/deps installs is off after the next 
 	mkdir fake &&
 	make_fake dpkg-query "echo installed site-server; test ! -e more || echo installed prometheus" &&
 	make_fake dpkg "echo /lib/systemd/system/\$2.service; echo /usr/bin/\$2" &&
-	make_fake deb-systemd-helper "echo \$* >>helped" &&
+	make_fake deb-systemd-helper \
+		"echo \${DPKG_MAINTSCRIPT_PACKAGE:?} \$* >>helped" &&
 	with_fakes install_prometheus &&
-	echo "disable prometheus.service" >want &&
+	echo "prometheus disable prometheus.service" >want &&
 	test_cmp want helped &&
 	test ! -e policy-rc.d
 '

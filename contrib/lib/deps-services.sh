@@ -40,16 +40,19 @@ release_services()
 
 # disable_services: Debian enables what it installs: Prometheus would listen on
 # all addresses after the next boot.  Packages of the site are left alone.
+# deb-systemd-helper refuses to work outside of a package's script.
 disable_services()
 {
-	local package unit
+	local package unit rc=0
 
 	command -v deb-systemd-helper >/dev/null || return 0
 	while read -r package; do
 		while read -r unit; do
-			deb-systemd-helper disable "$unit" || return
+			DPKG_MAINTSCRIPT_PACKAGE=$package \
+				deb-systemd-helper disable "$unit" || rc=1
 		done < <(dpkg -L "$package" |
 			sed -n 's,^\(/usr\)\?/lib/systemd/system/\([^/]*\.service\)$,\2,p')
 	done < <(comm -13 <(printf '%s\n' "${packages_before[@]}" | sort) \
 		<(installed_packages))
+	return "$rc"
 }
