@@ -211,7 +211,8 @@ is_known_to_run()
 		grep -qx "$1|RUNNING"
 }
 
-# A job that ends before egs-policyd has seen it ends as on stock Slurm.
+# A job that ends before egs-policyd has seen it ends as on stock Slurm.  slurmd
+# refuses a start in the second in which the job ended, so it begins a second later.
 check_exit_99()
 {
 	test_expect_success "$version: exit code 99 ends a job that is not managed" '
@@ -235,7 +236,7 @@ check_exit_99()
 		wait_until 60 "job $job has a begin time" \
 			waits_for_begin "$job" &&
 		! as bob egs why "$job" | grep preempted &&
-		as root scontrol update JobId="$job" StartTime=now &&
+		as root scontrol update JobId="$job" StartTime=now+1 &&
 		wait_state "$job" COMPLETED && test "$(restarts "$job")" = 1 &&
 		as bob rm go
 	'
