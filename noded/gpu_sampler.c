@@ -220,7 +220,8 @@ void egs_gpu_sampler_set_caps(struct egs_gpu_sampler *s,
 		       list[i].pct == s->caps[i].pct;
 	if (same || n > EGS_GPU_SAMPLES_MAX)
 		return;
-	memcpy(s->caps, list, n * sizeof(list[0]));
+	if (n)
+		memcpy(s->caps, list, n * sizeof(list[0]));
 	s->ncaps = n;
 	send_caps(s);
 }

@@ -192,14 +192,15 @@ static int check_workload(const struct job_check *l, struct egs_err *err)
 			l->team->name);
 }
 
-static int find_strictest_type(const struct job_check *l)
+static void find_limits(const struct job_check *l, int *least, int *most)
 {
-	int row = 0;
+	const uint32_t *max = l->team->max_gpus;
 
-	for (int i = 1; i < l->conf->ntypes; i++)
-		if (l->team->max_gpus[i] < l->team->max_gpus[row])
-			row = i;
-	return row;
+	*least = *most = 0;
+	for (int i = 1; i < l->conf->ntypes; i++) {
+		*least = max[i] < max[*least] ? i : *least;
+		*most = max[i] > max[*most] ? i : *most;
+	}
 }
 
 /* Slurm may give a job without a type any type, so it would wait for ever if
@@ -208,15 +209,20 @@ static int find_strictest_type(const struct job_check *l)
 static int check_max_any_type(const struct job_check *l, uint32_t gpus,
 			      struct egs_err *err)
 {
-	int row = find_strictest_type(l);
+	int least, most;
 
-	if (gpus <= l->team->max_gpus[row])
+	find_limits(l, &least, &most);
+	if (gpus <= l->team->max_gpus[least])
 		return 0;
+	if (gpus > l->team->max_gpus[most])
+		return egs_errf(err,
+				"%u GPUs refused: team %s may use at most %u",
+				gpus, l->team->name, l->team->max_gpus[most]);
 	return egs_errf(err,
 			"%u GPUs of any type refused: team %s may use at most "
 			"%u %s; name the type that the job needs",
-			gpus, l->team->name, l->team->max_gpus[row],
-			l->conf->type[row].name);
+			gpus, l->team->name, l->team->max_gpus[least],
+			l->conf->type[least].name);
 }
 
 static int check_max_of_type(const struct job_check *l, const char *type,

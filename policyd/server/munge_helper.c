@@ -234,6 +234,7 @@ static int take_answer(const struct egs_munge_helper *helper,
 	if (!*bytes)
 		return egs_errf(err, "out of memory");
 	memcpy(*bytes, text, head->len);
+	(*bytes)[head->len] = '\0';
 	*len = head->len;
 	return 0;
 }

@@ -7,6 +7,7 @@
 fuzz_store_libs = policyd/report/libegs-report.a \
 	policyd/accounting/libegs-accounting.a policyd/store/libegs-store.a \
 	policyd/slurm/libegs-slurm.a policyd/policy/libegs-policy.a \
+	policyd/predict/libegs-predict.a \
 	$(egs_common_libs) $(SQLITE_LIBS) $(JSONC_LIBS) $(MUNGE_LIBS) \
 	$(SLURM_LIBS)
 
