@@ -84,6 +84,7 @@ static void check_deadline(struct egs_policy *p, struct egs_job *j)
 		return;
 	}
 	j->deadline = 0;
+	j->wish_tried_at = p->now; /* wish.c repeats it later */
 	if (j->yielded) {
 		egs_deadline_end_run(p, j);
 		return;

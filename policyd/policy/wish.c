@@ -87,7 +87,9 @@ void egs_wish_inherit(struct egs_policy *p, struct egs_job *j)
 {
 	const struct egs_wish_array *a = find_array(p, &j->ident);
 
-	if (a && !j->wish && j->ident.array_task != EGS_NO_TASK)
+	/* A task that was requeued is wanted again by its owner. */
+	if (a && !j->wish && !j->ident.restarts &&
+	    j->ident.array_task != EGS_NO_TASK)
 		set_wish(p, j, a->wish);
 }
 
@@ -147,7 +149,16 @@ static enum egs_action_kind choose_pending_action(const struct egs_job *j)
 	}
 }
 
-/* A preemption that has begun keeps its deadline: only its end is another. */
+/* A preemption that has begun keeps its deadline: only its end is another.
+ * After the deadline the end is repeated, since it may have been lost.
+ */
+static void change_end(struct egs_policy *p, struct egs_job *j)
+{
+	j->preempt_fate = (uint8_t)egs_wish_fate(j);
+	if (!j->deadline && !j->withdrawing)
+		egs_deadline_end_run(p, j);
+}
+
 static void end_run(struct egs_policy *p, struct egs_job *j)
 {
 	const struct egs_event ask = { .notify_job = true };
@@ -158,7 +169,7 @@ static void end_run(struct egs_policy *p, struct egs_job *j)
 							: EGS_ACT_REQUEUE_HOLD,
 				   j);
 	else if (j->preempting)
-		j->preempt_fate = (uint8_t)egs_wish_fate(j);
+		change_end(p, j);
 	else
 		egs_preempt_begin(p, j, &ask);
 }

@@ -76,6 +76,24 @@ static void a_job_does_not_answer(void)
 	story_end(&s);
 }
 
+static void a_cancel_at_the_deadline_is_lost(void)
+{
+	struct story s = story_new();
+	egs_time_t deadline;
+
+	story_run(&s, 0, JOB, RED, RESEARCH, 0, 4);
+	wish(&s, 10, EGS_WISH_CANCEL);
+	deadline = job(&s)->deadline;
+	story_tick(&s, deadline);
+	story_tick(&s, deadline + 15);
+	is_int(s.seen[EGS_ACT_CANCEL], 1,
+	       "a cancel at the deadline that gets lost is repeated");
+	story_tick(&s, deadline + 30);
+	is_int(s.seen[EGS_ACT_CANCEL], 1,
+	       "a cancel is repeated until the job is gone");
+	story_end(&s);
+}
+
 static void a_job_cannot_be_asked(void)
 {
 	struct story s = story_new();
@@ -187,6 +205,13 @@ static void a_task_starts_meanwhile(void)
 	story_step(&s, 11, &ev);
 	ok(egs_policy_job(s.p, OTHER)->wish,
 	   "a task of an aborted array that starts meanwhile is aborted");
+	ev = story_job(OTHER + 2, RED, RESEARCH, 4);
+	ev.job.nonce = job(&s)->ident.nonce;
+	ev.job.array_task = 4;
+	ev.job.restarts = 1;
+	story_step(&s, 11, &ev);
+	ok(!egs_policy_job(s.p, OTHER + 2)->wish,
+	   "a task that is requeued after an abort of its array stays");
 	ev = story_job(OTHER + 1, RED, RESEARCH, 4);
 	ev.job.nonce = job(&s)->ident.nonce;
 	ev.job.array_task = 3;
@@ -260,6 +285,7 @@ int main(void)
 {
 	a_running_job_checkpoints_first();
 	a_job_does_not_answer();
+	a_cancel_at_the_deadline_is_lost();
 	a_job_cannot_be_asked();
 	a_pending_job();
 	a_requeued_job_is_held();
