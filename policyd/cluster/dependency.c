@@ -40,6 +40,7 @@ bool egs_dependency_next(const char **text, struct egs_dependency *next)
 		*next = (struct egs_dependency){
 			.needs_success = has_kind(kind, "afterok") ||
 					 has_kind(kind, "aftercorr"),
+			.is_by_task = has_kind(kind, "aftercorr"),
 			.is_alternative = *end == '?' || (*text)[0] == '?',
 		};
 		*text = end;

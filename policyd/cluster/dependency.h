@@ -14,6 +14,7 @@ struct egs_dependency {
 	uint32_t task;	 /* EGS_NO_TASK: the job, or all tasks of the array */
 	/* afterok, aftercorr: it is never fulfilled if that job fails. */
 	bool needs_success;
+	bool is_by_task;     /* aftercorr: task N waits for task N only */
 	bool is_alternative; /* another one may be fulfilled in its place */
 };
 

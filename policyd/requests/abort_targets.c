@@ -313,10 +313,29 @@ int egs_abort_choose(struct egs_abort_targets *t, const struct egs_msg *request,
 
 /* ---- dependents ---- */
 
-/* Is the job of a dependency chosen?  Returns its id, or 0. */
+/* Are all known tasks of the array chosen? */
+static bool is_array_chosen(const struct egs_abort_targets *t, uint32_t array)
+{
+	uint32_t slots = egs_policy_nslots(t->d->policy);
+
+	for (uint32_t i = 0; i < slots; i++) {
+		const struct egs_job *j = egs_policy_slot(t->d->policy, i);
+
+		if (j && get_array_id(t->d, j) == array && !is_chosen(t, j))
+			return false;
+	}
+	return true;
+}
+
+/* Is the job of a dependency chosen?  Returns its id, or 0.  With aftercorr
+ * the tasks whose own task is not aborted can still start.
+ */
 static uint32_t find_chosen(const struct egs_abort_targets *t,
 			    const struct egs_dependency *on)
 {
+	if (on->is_by_task && on->task == EGS_NO_TASK &&
+	    !is_array_chosen(t, on->job_id))
+		return 0;
 	if (on->task == EGS_NO_TASK &&
 	    egs_idmap_find(&t->jobs, on->job_id) != EGS_IDMAP_NONE)
 		return on->job_id;

@@ -160,6 +160,27 @@ static void workloads_and_dependents(void)
 	       "out");
 }
 
+static void show_task(uint32_t id, uint32_t task)
+{
+	struct egs_job_fact f = daemon_job(id, EGS_JOB_RUNNING);
+
+	f.account = "fraud";
+	f.array_job_id = 20;
+	f.task = task;
+	daemon_show(f);
+}
+
+static void tasks_that_wait_for_tasks(void)
+{
+	show_task(20, 1);
+	show_task(21, 2);
+	show(22, "", "fraud", "aftercorr:20_*(unfulfilled)");
+	is_str(dry_run(ALICE, "\"job\":\"20_2\""), "20_2",
+	       "an abort of one task keeps an array that waits task by task");
+	is_str(dry_run(ALICE, "\"job\":\"20\""), "20_1 20_2 22",
+	       "an abort of an array cancels the array that waits for it");
+}
+
 static void bad_requests(void)
 {
 	static const struct {
@@ -233,6 +254,7 @@ int main(void)
 	rights();
 	leads_change_tiers();
 	workloads_and_dependents();
+	tasks_that_wait_for_tasks();
 	bad_requests();
 	a_daemon_dies();
 	daemon_stop();
