@@ -197,9 +197,11 @@ static void suggest_command(const struct egs_msg *request, const char *name,
 	};
 	const char *job = egs_msg_get_str(request, "job");
 	const char *command = "scontrol requeuehold";
+	bool hold = ctl->requeue && strcmp(ctl->requeue, "hold") == 0 &&
+		    strcmp(name, "abort") == 0;
 	struct egs_text text;
 
-	for (size_t i = 0; !ctl->requeue && i < ARRAY_SIZE(commands); i++)
+	for (size_t i = 0; !hold && i < ARRAY_SIZE(commands); i++)
 		if (strcmp(name, commands[i][0]) == 0)
 			command = commands[i][1];
 	if (!job)
