@@ -79,7 +79,8 @@ struct egs_part {
 	void (*level_ended)(struct egs_daemon *d, const char *scope,
 			    const char *metric, uint64_t amount);
 	/* The worker answers egs_worker_resize(). */
-	void (*resize_step)(struct egs_daemon *d, uint32_t job_id,
+	void (*resize_step)(struct egs_daemon *d,
+			    const struct egs_resize_params *params,
 			    enum egs_resize_outcome end, const char *text);
 	/* The worker answers egs_worker_drain(). */
 	void (*node_drained)(struct egs_daemon *d,

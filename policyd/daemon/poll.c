@@ -232,12 +232,12 @@ static void on_action_done(void *arg, uint64_t id, const char *why)
 		egs_daemon_action_done(arg, id, why);
 }
 
-static void on_resize_step(void *arg, uint32_t job_id,
+static void on_resize_step(void *arg, const struct egs_resize_params *params,
 			   enum egs_resize_outcome end, const char *text)
 {
 	struct egs_daemon *d = arg;
 
-	EGS_PARTS_CALL(d, resize_step, d, job_id, end, text);
+	EGS_PARTS_CALL(d, resize_step, d, params, end, text);
 }
 
 static void on_node_drained(void *arg, const struct egs_drain_params *params,

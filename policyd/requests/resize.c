@@ -29,6 +29,7 @@ struct egs_resizes {
 	size_t n, room;
 	uint32_t last_gpu_scan; /* starts at the daemon's start time */
 	uint32_t last_news;	/* likewise */
+	uint32_t last_serial;
 	struct egs_watch *wake_timer;
 	struct egs_watch *step_timer;
 };
@@ -214,6 +215,7 @@ static int begin_gpu_scan(struct egs_daemon *d, struct egs_resize *r,
 static void send_to_worker(struct egs_daemon *d, struct egs_resize *r)
 {
 	r->submit_refusal.msg[0] = '\0';
+	r->request.serial = ++d->requests->resizes->last_serial;
 	egs_resize_unlock_ask_worker(d, &r->request);
 }
 
@@ -444,6 +446,7 @@ int egs_resize_begin(struct egs_daemon *d,
 				  .news = d->requests->resizes->last_news,
 				  .news_sent = d->requests->resizes->last_news,
 				  .used = true };
+	r->request.serial = 0;
 	run_step(d, r);
 	return 0;
 }
@@ -460,6 +463,7 @@ void egs_resize_cancel(struct egs_daemon *d, struct egs_resize *r)
 	struct egs_resize_params params = r->request;
 
 	params.way = EGS_RESIZE_CANCEL;
+	params.serial = 0;
 	egs_resize_forget(r);
 	egs_resize_unlock_ask_worker(d, &params);
 }
@@ -554,11 +558,26 @@ static void on_step_done(struct egs_daemon *d, uint32_t job_id,
 	schedule_news(d);
 }
 
-static void on_worker_answer(struct egs_daemon *d, uint32_t job_id,
+/* An answer to a cancelled resize says nothing about the next one. */
+static bool is_waited_for(const struct egs_daemon *d,
+			  const struct egs_resize_params *params)
+{
+	const struct egs_resize *r = egs_resize_find(d, params->job_id);
+
+	return r && params->serial && params->serial == r->request.serial;
+}
+
+static void on_worker_answer(struct egs_daemon *d,
+			     const struct egs_resize_params *params,
 			     enum egs_resize_outcome end, const char *text)
 {
-	egs_resize_unlock_answered(d, job_id);
-	on_step_done(d, job_id, end, text);
+	bool is_own = is_waited_for(d, params);
+
+	if (is_own && end == EGS_RESIZE_DONE)
+		egs_resize_unlock_expect_done(d, params->job_id);
+	egs_resize_unlock_answered(d, params->job_id);
+	if (is_own)
+		on_step_done(d, params->job_id, end, text);
 }
 
 static void on_tick(struct egs_daemon *d)

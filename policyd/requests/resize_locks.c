@@ -56,48 +56,34 @@ int egs_resize_locks_begin(struct egs_resize_locks *locks, uint32_t job_id,
 	return 0;
 }
 
-void egs_resize_locks_send(struct egs_resize_locks *locks, uint32_t job_id)
-{
-	struct egs_resize_lock *lock = egs_resize_locks_find(locks, job_id);
-
-	if (lock)
-		lock->unanswered++;
-}
-
 bool egs_resize_locks_answer(struct egs_resize_locks *locks, uint32_t job_id)
 {
 	struct egs_resize_lock *lock = egs_resize_locks_find(locks, job_id);
 
-	if (!lock || !lock->unanswered || --lock->unanswered)
+	if (!lock || lock->is_ending)
 		return false;
 	lock->is_read_due = true;
 	return true;
 }
 
-static bool end_lock(struct egs_resize_lock *lock, int64_t now)
-{
-	lock->is_ending = true;
-	lock->is_read_due = false;
-	lock->ending_at = now;
-	return true;
-}
-
-bool egs_resize_locks_see(struct egs_resize_locks *locks, uint32_t job_id,
-			  int64_t now)
+void egs_resize_locks_see(struct egs_resize_locks *locks, uint32_t job_id)
 {
 	struct egs_resize_lock *lock = egs_resize_locks_find(locks, job_id);
 
-	return lock && lock->is_read_due && !lock->unanswered &&
-	       end_lock(lock, now);
+	if (lock)
+		lock->is_read_due = false;
 }
 
 bool egs_resize_locks_end(struct egs_resize_locks *locks, uint32_t job_id,
-			  int64_t now)
+			  bool is_busy, int64_t now)
 {
 	struct egs_resize_lock *lock = egs_resize_locks_find(locks, job_id);
 
-	return lock && !lock->unanswered && !lock->is_read_due &&
-	       !lock->is_ending && end_lock(lock, now);
+	if (!lock || is_busy || lock->is_read_due || lock->is_ending)
+		return false;
+	lock->is_ending = true;
+	lock->ending_at = now;
+	return true;
 }
 
 void egs_resize_locks_confirm(struct egs_resize_locks *locks, uint32_t node)

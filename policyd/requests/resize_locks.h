@@ -5,13 +5,17 @@
  * orders have no number of a scan any more.  So they must keep the number until
  * Slurm has been read after the release, even if the job has stopped waiting:
  *
- *	begun ------> sent to the worker --> answered --> the job was read
- *	  |                                                      |
- *	  +--- the scan failed ----------------------------> ending: no number
- *	                                                         |
- *	                              each node has these orders, or the time is
- *	                              over: forgotten, and the job may be told
+ *	begun: no end while the job is busy, that is, while its scan is under
+ *	  |    way or the worker has a request for it
+ *	  |    answered: no end until the job was read
+ *	  v
+ *	ending: no number
+ *	  |
+ *	  v
+ *	each node has these orders, or the time is over: forgotten, and the job
+ *	may be told
  *
+ * Nothing is counted: the caller tells whether the job is busy at present.
  * Times are arguments, and nothing is called: the caller acts.
  */
 #ifndef EGS_REQUESTS_RESIZE_LOCKS_H
@@ -28,11 +32,10 @@
 
 struct egs_resize_lock {
 	uint32_t job_id;
-	uint32_t number; /* of the scan */
+	uint32_t number; /* of the scan, 0: none, the job has got GPUs */
 	uint32_t *nodes; /* that have not confirmed the end */
 	uint32_t nnodes;
-	uint32_t unanswered; /* requests that the worker has */
-	bool is_read_due;    /* the worker has answered, the job is not read */
+	bool is_read_due; /* the worker has answered, the job is not read */
 	bool is_ending;
 	int64_t ending_at;
 };
@@ -52,26 +55,24 @@ struct egs_resize_lock *egs_resize_locks_find(struct egs_resize_locks *locks,
 uint32_t egs_resize_locks_number(struct egs_resize_locks *locks,
 				 uint32_t job_id);
 
-/* The scan 'number' begins on these nodes.  Returns -1 without memory. */
+/* The scan 'number' begins on these nodes, or (0) they may have to unlock.
+ * Returns -1 without memory.
+ */
 int egs_resize_locks_begin(struct egs_resize_locks *locks, uint32_t job_id,
 			   uint32_t number, const uint32_t *nodes,
 			   uint32_t nnodes);
 
-/* The worker has got a request for the job; it has answered one.  The second
- * returns whether the job must be read now.
- */
-void egs_resize_locks_send(struct egs_resize_locks *locks, uint32_t job_id);
+/* The worker has answered a request.  Returns whether the job must be read. */
 bool egs_resize_locks_answer(struct egs_resize_locks *locks, uint32_t job_id);
 
-/* Slurm was read: the job has these GPUs.  Returns whether its lock ends. */
-bool egs_resize_locks_see(struct egs_resize_locks *locks, uint32_t job_id,
-			  int64_t now);
+/* The job was read after all answers so far. */
+void egs_resize_locks_see(struct egs_resize_locks *locks, uint32_t job_id);
 
-/* End a lock for which the worker has nothing to do.  Returns whether it ends
- * by that.
+/* End a lock, if the job is not busy and was read.  Returns whether it ends by
+ * that.
  */
 bool egs_resize_locks_end(struct egs_resize_locks *locks, uint32_t job_id,
-			  int64_t now);
+			  bool is_busy, int64_t now);
 
 /* A node has orders in which all locks that end have no number. */
 void egs_resize_locks_confirm(struct egs_resize_locks *locks, uint32_t node);

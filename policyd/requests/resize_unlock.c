@@ -29,10 +29,27 @@ int egs_resize_unlock_expect(struct egs_daemon *d, const struct egs_resize *r)
 				      r->unanswered, r->nunanswered);
 }
 
+void egs_resize_unlock_expect_done(struct egs_daemon *d, uint32_t job_id)
+{
+	struct egs_resize_locks *locks = d->requests->resize_locks;
+	const struct egs_resize_lock *lock =
+		egs_resize_locks_find(locks, job_id);
+	const struct egs_job *j = egs_policy_job(d->policy, job_id);
+	uint32_t *nodes;
+
+	if (!j || (lock && !lock->is_ending))
+		return;
+	nodes = calloc(j->nallocs + 1, sizeof(*nodes));
+	for (uint32_t i = 0; nodes && i < j->nallocs; i++)
+		nodes[i] = j->alloc[i].node;
+	if (nodes)
+		egs_resize_locks_begin(locks, job_id, 0, nodes, j->nallocs);
+	free(nodes);
+}
+
 void egs_resize_unlock_ask_worker(struct egs_daemon *d,
 				  const struct egs_resize_params *params)
 {
-	egs_resize_locks_send(d->requests->resize_locks, params->job_id);
 	egs_worker_resize(d->worker, params);
 }
 
@@ -42,10 +59,17 @@ void egs_resize_unlock_answered(struct egs_daemon *d, uint32_t job_id)
 		egs_worker_read_job(d->worker, job_id);
 }
 
+static bool is_busy(const struct egs_daemon *d, uint32_t job_id)
+{
+	const struct egs_resize *r = egs_resize_find(d, job_id);
+
+	return (r && r->gpu_scan) || egs_worker_has_resize(d->worker, job_id);
+}
+
 void egs_resize_unlock_end(struct egs_daemon *d, uint32_t job_id)
 {
 	if (egs_resize_locks_end(d->requests->resize_locks, job_id,
-				 egs_daemon_now()))
+				 is_busy(d, job_id), egs_daemon_now()))
 		egs_nodes_mark_changed(d);
 }
 
@@ -63,9 +87,8 @@ bool egs_resize_unlock_is_due(const struct egs_daemon *d, uint32_t job_id)
 
 static void on_job_read(struct egs_daemon *d, uint32_t job_id)
 {
-	if (egs_resize_locks_see(d->requests->resize_locks, job_id,
-				 egs_daemon_now()))
-		egs_nodes_mark_changed(d);
+	egs_resize_locks_see(d->requests->resize_locks, job_id);
+	egs_resize_unlock_end(d, job_id);
 }
 
 /* Tell the jobs whose GPUs are unlocked. */
@@ -86,7 +109,7 @@ void egs_resize_unlock_confirm(struct egs_daemon *d, uint32_t node)
 	forget_ended_locks(d);
 }
 
-/* A job that does not wait any more may have no scan.  Read a job again whose
+/* A job that does not wait any more may have no scan.  Read a job again if the
  * first read has failed.
  */
 static void on_tick(struct egs_daemon *d)
@@ -97,13 +120,12 @@ static void on_tick(struct egs_daemon *d)
 		struct egs_resize_lock *lock = &locks->list[i];
 		const struct egs_job *j =
 			egs_policy_job(d->policy, lock->job_id);
-		const struct egs_resize *r = egs_resize_find(d, lock->job_id);
 
 		if (!j || !j->running)
 			egs_resize_locks_drop(locks, lock->job_id);
 		else if (lock->is_read_due)
 			egs_worker_read_job(d->worker, lock->job_id);
-		else if (!r || !r->gpu_scan)
+		else
 			egs_resize_unlock_end(d, lock->job_id);
 	}
 	forget_ended_locks(d);

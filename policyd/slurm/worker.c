@@ -105,7 +105,7 @@ static void fail_request(struct egs_worker *w,
 		w->ops->act_done(w->arg, request->action_id, why);
 		break;
 	case EGS_WORKER_RESIZE:
-		w->ops->resize_step(w->arg, request->resize.job_id,
+		w->ops->resize_step(w->arg, &request->resize,
 				    EGS_RESIZE_WAITING, why);
 		break;
 	case EGS_WORKER_DRAIN:
@@ -320,10 +320,13 @@ static int handle_resize_done(struct egs_worker *w, struct egs_buf_reader *in)
 	enum egs_resize_outcome outcome = egs_buf_get_u32(in);
 	const char *text = egs_buf_get_str(in);
 
-	if (in->failed || !w->busy || outcome > EGS_RESIZE_NOT_LIVE)
+	if (in->failed || !w->busy || outcome > EGS_RESIZE_NOT_LIVE ||
+	    w->current.kind != EGS_WORKER_RESIZE ||
+	    w->current.resize.job_id != job_id)
 		return -1;
 	end_current(w);
-	w->ops->resize_step(w->arg, job_id, outcome, text ? text : "");
+	w->ops->resize_step(w->arg, &w->current.resize, outcome,
+			    text ? text : "");
 	return 0;
 }
 
@@ -498,6 +501,13 @@ void egs_worker_resize(struct egs_worker *worker,
 	queue_request(worker,
 		      &(struct egs_worker_request){ .kind = EGS_WORKER_RESIZE,
 						    .resize = *params });
+}
+
+bool egs_worker_has_resize(const struct egs_worker *worker, uint32_t job_id)
+{
+	return (worker->busy && worker->current.kind == EGS_WORKER_RESIZE &&
+		worker->current.resize.job_id == job_id) ||
+	       egs_worker_queue_has_resize(&worker->queue, job_id);
 }
 
 void egs_worker_drain(struct egs_worker *worker,

@@ -70,7 +70,8 @@ enum egs_resize_way {
 
 struct egs_resize_params {
 	uint32_t job_id, uid;
-	uint32_t gpus; /* on all of its nodes */
+	uint32_t serial; /* comes back with the answer */
+	uint32_t gpus;	 /* on all of its nodes */
 	enum egs_resize_way way;
 	bool keep_cores;
 	bool gpus_scanned; /* 'open_gpus' is known */
@@ -132,10 +133,11 @@ struct egs_worker_ops {
 			 const struct egs_job_fact *fact);
 	/* 'error' is NULL if the action was done. */
 	void (*act_done)(void *arg, uint64_t id, const char *error);
-	/* 'text' is a sentence or, with EGS_RESIZE_DONE, the variables of the
-	 * job (resize_job.h).
+	/* The answer to egs_worker_resize(), with its parameters.  'text' is a
+	 * sentence or, with EGS_RESIZE_DONE, the variables of the job
+	 * (resize_job.h).
 	 */
-	void (*resize_step)(void *arg, uint32_t job_id,
+	void (*resize_step)(void *arg, const struct egs_resize_params *params,
 			    enum egs_resize_outcome outcome, const char *text);
 	/* The answer to egs_worker_drain(), with its parameters. */
 	void (*node_drained)(void *arg, const struct egs_drain_params *params,
@@ -172,6 +174,9 @@ void egs_worker_act(struct egs_worker *worker, uint64_t id, uint32_t action,
 /* Take one step towards another number of GPUs. */
 void egs_worker_resize(struct egs_worker *worker,
 		       const struct egs_resize_params *params);
+
+/* Is a step of this job queued, or under way? */
+bool egs_worker_has_resize(const struct egs_worker *worker, uint32_t job_id);
 
 /* Drain a node, or undo that (drain_node.h). */
 void egs_worker_drain(struct egs_worker *worker,

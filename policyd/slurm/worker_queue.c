@@ -107,6 +107,18 @@ int egs_worker_queue_add(struct egs_worker_queue *queue,
 	return 0;
 }
 
+bool egs_worker_queue_has_resize(const struct egs_worker_queue *queue,
+				 uint32_t job_id)
+{
+	const struct egs_queued_request *q;
+
+	STAILQ_FOREACH(q, &queue->acts, link)
+	if (q->request.kind == EGS_WORKER_RESIZE &&
+	    q->request.resize.job_id == job_id)
+		return true;
+	return false;
+}
+
 static bool take_read(struct egs_worker_queue *queue,
 		      struct egs_worker_request *request)
 {

@@ -33,6 +33,10 @@ void egs_worker_queue_clear(struct egs_worker_queue *queue);
 int egs_worker_queue_add(struct egs_worker_queue *queue,
 			 const struct egs_worker_request *request);
 
+/* Does a resize of this job wait, in any way? */
+bool egs_worker_queue_has_resize(const struct egs_worker_queue *queue,
+				 uint32_t job_id);
+
 /* Remove the next request into '*request'; false if none waits. */
 bool egs_worker_queue_take(struct egs_worker_queue *queue,
 			   struct egs_worker_request *request);

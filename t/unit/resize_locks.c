@@ -18,21 +18,23 @@ static void begin(uint32_t scan)
 		note("out of memory");
 }
 
+static bool end(bool is_busy)
+{
+	return egs_resize_locks_end(&locks, JOB, is_busy, 100);
+}
+
 static void test_release(void)
 {
 	begin(SCAN);
 	ok(number() == SCAN, "a lock has the number of its scan");
-	egs_resize_locks_send(&locks, JOB);
-	ok(!egs_resize_locks_see(&locks, JOB, 100) && number() == SCAN,
-	   "a job that is read before the worker has answered stays locked");
-	ok(!egs_resize_locks_end(&locks, JOB, 100) && number() == SCAN,
-	   "a job with a request in the worker stays locked");
+	ok(!end(true) && number() == SCAN,
+	   "a job with a scan, or a request in the worker, stays locked");
 	ok(egs_resize_locks_answer(&locks, JOB) && number() == SCAN,
 	   "a job is to be read when the worker has answered");
-	ok(!egs_resize_locks_end(&locks, JOB, 100) && number() == SCAN,
+	ok(!end(false) && number() == SCAN,
 	   "a job stays locked until it was read");
-	ok(egs_resize_locks_see(&locks, JOB, 100) && number() == 0,
-	   "a lock ends when the job was read");
+	egs_resize_locks_see(&locks, JOB);
+	ok(end(false) && number() == 0, "a lock ends when the job was read");
 	ok(egs_resize_locks_find(&locks, JOB) &&
 		   !egs_resize_locks_pop(&locks, 100),
 	   "a lock is known until its nodes have confirmed the end");
@@ -50,8 +52,7 @@ static void test_silent_node(void)
 	begin(SCAN);
 	egs_resize_locks_confirm(&locks, N1);
 	egs_resize_locks_confirm(&locks, N2);
-	ok(egs_resize_locks_end(&locks, JOB, 100) &&
-		   !egs_resize_locks_pop(&locks, 100),
+	ok(end(false) && !egs_resize_locks_pop(&locks, 100),
 	   "orders from before the end confirm nothing");
 	ok(!egs_resize_locks_pop(&locks, 100 + EGS_RESIZE_UNLOCK_S) &&
 		   egs_resize_locks_pop(&locks, 101 + EGS_RESIZE_UNLOCK_S) ==
@@ -63,31 +64,61 @@ static void test_silent_node(void)
 static void test_second_scan(void)
 {
 	begin(SCAN);
-	egs_resize_locks_send(&locks, JOB);
 	begin(SCAN + 1);
-	egs_resize_locks_send(&locks, JOB);
-	ok(!egs_resize_locks_answer(&locks, JOB) && number() == SCAN + 1,
-	   "the answer to a cancelled request does not end the lock");
-	ok(egs_resize_locks_answer(&locks, JOB) &&
-		   egs_resize_locks_see(&locks, JOB, 100),
-	   "the answer to the last request ends the lock");
+	egs_resize_locks_answer(&locks, JOB);
+	egs_resize_locks_see(&locks, JOB);
+	ok(!end(true) && number() == SCAN + 1,
+	   "a job that is read during its second scan stays locked");
+	egs_resize_locks_answer(&locks, JOB);
+	ok(!end(false) && number() == SCAN + 1,
+	   "a read before the last answer does not end the lock");
+	egs_resize_locks_see(&locks, JOB);
+	ok(end(false) && !end(false), "a lock ends once");
 	begin(SCAN + 2);
 	ok(number() == SCAN + 2 && !egs_resize_locks_pop(&locks, 200),
 	   "a new scan takes back the end of a lock");
+}
+
+/* The worker answers once for two requests that wait for it. */
+static void test_merged_requests(void)
+{
+	begin(SCAN);
+	egs_resize_locks_answer(&locks, JOB);
+	egs_resize_locks_see(&locks, JOB);
+	ok(end(false), "one answer to two requests ends the lock");
+	ok(!egs_resize_locks_answer(&locks, JOB) && number() == 0,
+	   "an answer to another request does not take back the end");
 	egs_resize_locks_drop(&locks, JOB);
 	ok(!egs_resize_locks_find(&locks, JOB),
 	   "the lock of an ended job is dropped");
+}
+
+static void test_growth(void)
+{
+	begin(0);
+	ok(number() == 0 && egs_resize_locks_answer(&locks, JOB) &&
+		   !end(false),
+	   "a job that has got GPUs orders no scan, and is to be read");
+	egs_resize_locks_see(&locks, JOB);
+	ok(end(false) && !egs_resize_locks_pop(&locks, 100),
+	   "a job that has got GPUs waits for its nodes to unlock them");
+	egs_resize_locks_confirm(&locks, N1);
+	egs_resize_locks_confirm(&locks, N2);
+	ok(egs_resize_locks_pop(&locks, 100) == JOB,
+	   "a job that has got GPUs is told when its nodes have unlocked them");
 }
 
 int main(void)
 {
 	plan_none();
 	ok(number() == 0 && !egs_resize_locks_answer(&locks, JOB) &&
-		   !egs_resize_locks_see(&locks, JOB, 100),
+		   !end(false),
 	   "a job without a lock has no number");
 	test_release();
 	test_silent_node();
 	test_second_scan();
+	test_merged_requests();
+	test_growth();
 	egs_resize_locks_free(&locks);
 	return done_testing();
 }

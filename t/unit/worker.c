@@ -112,6 +112,18 @@ static void answer_act(uint64_t id)
 	send_out(&out);
 }
 
+static void answer_resize(uint32_t job_id)
+{
+	struct egs_buf out = { .used = 0 };
+
+	egs_frame_begin(&out, EGS_FRAME_RESIZE_DONE);
+	egs_buf_put_u32(&out, job_id);
+	egs_buf_put_u32(&out, EGS_RESIZE_DONE);
+	egs_buf_put_str(&out, "");
+	egs_frame_end(&out);
+	send_out(&out);
+}
+
 static int scripted_worker(void)
 {
 	struct egs_worker_request r;
@@ -121,6 +133,8 @@ static int scripted_worker(void)
 			answer_poll();
 		else if (r.kind == EGS_WORKER_READ_JOB)
 			answer_read(r.job_id);
+		else if (r.kind == EGS_WORKER_RESIZE)
+			answer_resize(r.resize.job_id);
 		else
 			answer_act(r.action_id);
 	}
@@ -134,6 +148,7 @@ static struct {
 	int jobs, nodes, polls, failed_polls, full_polls;
 	int reads, unknown, warnings;
 	uint64_t acted;
+	uint32_t serial; /* of the last answer to a resize */
 	char why[128], warning[128], user[16], cluster[16], operators[64];
 	char partition[16];
 } s;
@@ -197,6 +212,15 @@ static void on_act_done(void *arg, uint64_t id, const char *why)
 	egs_loop_stop(s.loop);
 }
 
+static void on_resize_step(void *arg, const struct egs_resize_params *params,
+			   enum egs_resize_outcome outcome, const char *text)
+{
+	(void)arg;
+	(void)text;
+	s.serial = outcome == EGS_RESIZE_DONE ? params->serial : 0;
+	egs_loop_stop(s.loop);
+}
+
 static void on_warn(void *arg, const char *message)
 {
 	(void)arg;
@@ -212,6 +236,7 @@ static const struct egs_worker_ops ops = {
 	.poll_done = on_poll_done,
 	.job_read = on_read,
 	.act_done = on_act_done,
+	.resize_step = on_resize_step,
 	.warn = on_warn,
 };
 
@@ -250,6 +275,25 @@ static void test_answers(struct egs_worker *w)
 	act(w, FAILS);
 	is_str(s.why, "Invalid job id",
 	       "an action that fails has slurmctld's error");
+}
+
+static void test_resize(struct egs_worker *w)
+{
+	const struct egs_resize_params first = { .job_id = KNOWN, .serial = 3 };
+	const struct egs_resize_params second = { .job_id = KNOWN,
+						  .serial = 4,
+						  .way = EGS_RESIZE_CANCEL };
+
+	egs_worker_resize(w, &first);
+	egs_worker_resize(w, &second);
+	ok(egs_worker_has_resize(w, KNOWN) && !egs_worker_has_resize(w, FAILS),
+	   "the worker has a resize of a job until it answers");
+	egs_loop_run(s.loop, NULL);
+	ok(s.serial == 3 && egs_worker_has_resize(w, KNOWN),
+	   "the worker has another resize of the job after the first answer");
+	egs_loop_run(s.loop, NULL);
+	ok(s.serial == 4 && !egs_worker_has_resize(w, KNOWN),
+	   "the answer to a resize has its serial number");
 }
 
 static void test_long_answer(struct egs_worker *w)
@@ -319,6 +363,7 @@ int main(int argc, char **argv)
 	s.loop = egs_loop_new(NULL);
 	w = egs_worker_new(s.loop, argv[0], &ops, NULL, NULL);
 	test_answers(w);
+	test_resize(w);
 	test_long_answer(w);
 	test_deaths(w);
 	test_no_worker(w);

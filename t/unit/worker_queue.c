@@ -93,8 +93,13 @@ static void test_once(void)
 	add_resize(7, 2, EGS_RESIZE_GPUS);
 	add_resize(7, 0, EGS_RESIZE_CANCEL);
 	add_resize(7, 3, EGS_RESIZE_GPUS);
+	ok(egs_worker_queue_has_resize(&queue, 7) &&
+		   !egs_worker_queue_has_resize(&queue, 8),
+	   "the queue knows whether a resize of a job waits");
 	is_str(take_all(), "s7=3 s7=0 ",
 	       "a job waits for one resize in each way, with the last number");
+	ok(!egs_worker_queue_has_resize(&queue, 7),
+	   "a resize that was taken does not wait");
 }
 
 static void test_bounds(void)
