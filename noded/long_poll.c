@@ -14,7 +14,7 @@ enum {
 	SHORT_WAIT_S = 5,
 	/* Pause between an answer and the next request, and between hosts. */
 	PAUSE_MS = 100,
-	/* Likewise while GPUs are locked, because a job waits. */
+	/* Likewise while GPUs are scanned, because a job waits. */
 	LOCKED_PAUSE_MS = 10,
 	/* A connection that is refused costs little, and jobs wait. */
 	UNREACHABLE_PAUSE_MS = 2000,
@@ -172,12 +172,20 @@ static void log_trust(struct egs_noded *noded)
 	snprintf(noded->trusted, sizeof(noded->trusted), "%s", now);
 }
 
+static uint64_t choose_next_ms(const struct egs_noded *noded)
+{
+	for (size_t i = 0; i < noded->norders; i++)
+		if (noded->orders[i].gpu_scan)
+			return LOCKED_PAUSE_MS;
+	return PAUSE_MS;
+}
+
 void egs_noded_on_poll_answer(struct egs_noded *noded, int rc,
 			      const struct egs_msg *answer,
 			      const struct egs_err *err)
 {
 	struct egs_err why;
-	bool unlocks;
+	bool is_unlocked;
 
 	if (rc == 0)
 		rc = store_orders(noded, answer, &why);
@@ -195,12 +203,11 @@ void egs_noded_on_poll_answer(struct egs_noded *noded, int rc,
 	noded->poll_failures = noded->hosts_failed = 0;
 	egs_noded_update_tenures(noded);
 	egs_noded_update_map(noded);
-	unlocks = egs_noded_follow_locks(noded);
+	is_unlocked = egs_noded_follow_locks(noded);
 	egs_noded_start_gpu_scans(noded);
 	egs_noded_apply_orders(noded);
 	egs_noded_relay_next(noded);
 	/* The next request tells egs-policyd that these orders are obeyed. */
-	if (!unlocks)
-		egs_timer_start(noded->poll_timer,
-				noded->njob_locks ? LOCKED_PAUSE_MS : PAUSE_MS);
+	if (is_unlocked)
+		egs_timer_start(noded->poll_timer, choose_next_ms(noded));
 }

@@ -124,10 +124,12 @@ struct egs_gpu_scan {
 	struct egs_msg *report; /* NULL: the child has not ended */
 };
 
-/* GPUs that a scan of a job may have locked (gpu_locks.h). */
+/* GPUs of a job that may be locked (gpu_locks.h), as bits. */
 struct egs_job_lock {
 	uint32_t job;
-	uint64_t gpus; /* as bits */
+	uint64_t locked; /* by a scan of this egs-noded */
+	uint64_t
+		unsure; /* also by an earlier one: unlock them with the job's */
 };
 
 struct egs_running_saver;
@@ -197,6 +199,10 @@ struct egs_noded {
 	struct egs_job_lock *job_locks;
 	size_t njob_locks, job_locks_room;
 	struct egs_timed_child unlock_child;
+	struct egs_gpu_lock *unlocks; /* what it does */
+	size_t nunlocks;
+	bool unlock_polls; /* the next poll waits for it */
+	uint32_t unlock_failures;
 	bool locks_read;   /* the locks of an earlier egs-noded are known */
 	bool locks_warned; /* the failure is logged */
 
@@ -295,17 +301,30 @@ void egs_noded_send_report(struct egs_noded *noded, const char *name);
 
 /* ---- lock_gpus.c ---- */
 
-/* A scan begins that may lock these GPUs of the job. */
-void egs_noded_expect_lock(struct egs_noded *noded,
-			   const struct egs_job_orders *orders);
+/* A scan begins that may lock these GPUs of the job.  Returns 0, or -1 with
+ * 'err' set: then it must not begin.
+ */
+int egs_noded_expect_lock(struct egs_noded *noded,
+			  const struct egs_job_orders *orders,
+			  struct egs_err *err);
 
 /* In the scan, while the processes are stopped: lock what none has open. */
 egs_gpu_users_fn egs_noded_lock_unopened;
 
-/* Unlock by the last orders what jobs still have.  Returns whether a child does
- * that: when it has ended, it starts the poll timer.
+/* In a child: the locks end with egs-noded, even if the child hangs. */
+void egs_noded_close_link(const struct egs_noded *noded);
+
+/* Unlock by the last orders what jobs have.  Returns whether all is unlocked
+ * already; otherwise the poll timer is started when that is so, or to try
+ * again.
  */
 bool egs_noded_follow_locks(struct egs_noded *noded);
+
+/* Likewise when the child of a scan has ended, without the poll timer. */
+void egs_noded_unlock_after_scan(struct egs_noded *noded);
+
+/* Does a child unlock?  No scan starts meanwhile. */
+bool egs_noded_is_unlocking(const struct egs_noded *noded);
 void egs_noded_stop_locks(struct egs_noded *noded);
 
 /* ---- clean_gpus.c ---- */

@@ -96,6 +96,7 @@ static int scan_gpus(const void *arg, char **bytes, size_t *len,
 	struct egs_msg *report = new_report(scan);
 	const char *text;
 
+	egs_noded_close_link(scan->noded);
 	if (report) {
 		egs_msg_set_int(report, "mem_mb",
 				egs_user_memory_mb(scan->uid));
@@ -154,6 +155,7 @@ static void on_gpu_scan(void *arg, int rc, const char *bytes, size_t len,
 	if (!scan->report)
 		free_scan(scan);
 	send_next_scan(noded);
+	egs_noded_unlock_after_scan(noded);
 }
 
 /* ---- which scan is next ---- */
@@ -233,8 +235,8 @@ static void start_scan(struct egs_noded *noded, struct egs_gpu_scan *scan,
 			   .arg = scan,
 			   .owner = orders->uid },
 	};
-	egs_noded_expect_lock(noded, orders);
-	if (egs_timed_child_start(&scan->child, noded->loop, scan_gpus, scan,
+	if (egs_noded_expect_lock(noded, orders, &err) < 0 ||
+	    egs_timed_child_start(&scan->child, noded->loop, scan_gpus, scan,
 				  SCAN_MS, &err) < 0)
 		on_gpu_scan(scan, -1, NULL, 0, &err);
 }
@@ -245,7 +247,8 @@ void egs_noded_start_gpu_scans(struct egs_noded *noded)
 	struct egs_gpu_scan *scan;
 
 	forget_done(noded);
-	while ((scan = find_free_scan(noded)) && (next = find_next_scan(noded)))
+	while (!egs_noded_is_unlocking(noded) &&
+	       (scan = find_free_scan(noded)) && (next = find_next_scan(noded)))
 		start_scan(noded, scan, next);
 	send_next_scan(noded);
 }

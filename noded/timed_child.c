@@ -47,13 +47,15 @@ static void on_output(void *arg, uint32_t events)
 
 static void on_deadline(void *arg, uint32_t events)
 {
-	struct egs_timed_child *timed = arg;
+	struct egs_timed_child *timed = arg, ended = *timed;
 	struct egs_err err;
 
 	(void)events;
 	egs_errf(&err, "the child process did not end in %" PRIu64 " s",
 		 timed->limit_ms / 1000);
-	end_child(timed, -1, &err);
+	/* Then it does nothing any more, unless it hangs in the kernel. */
+	egs_timed_child_stop(timed);
+	ended.done(ended.arg, -1, NULL, 0, &err);
 }
 
 static int check_stuck(uid_t owner, struct egs_err *err)

@@ -225,6 +225,10 @@ check_PROGRAMS += t/unit/libegs
 t_unit_libegs_SOURCES = t/unit/libegs.c
 t_unit_libegs_LDADD = libegs/libegs.a
 
+check_PROGRAMS += t/unit/lock_gpus
+t_unit_lock_gpus_SOURCES = t/unit/lock_gpus.c noded/lock_gpus.c
+t_unit_lock_gpus_LDADD = $(egs_node_libs)
+
 check_PROGRAMS += t/unit/loop
 t_unit_loop_SOURCES = t/unit/loop.c
 

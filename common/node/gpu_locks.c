@@ -196,7 +196,16 @@ struct step_lock {
 	const struct egs_node_gpus *gpus;
 	const struct egs_gpu_lock *lock;
 	struct egs_err *err;
+	bool failed;
 };
+
+/* Continue: the other GPUs may have to be unlocked. */
+static void fail_step(struct step_lock *step, const char *path, uint32_t i)
+{
+	step->failed = true;
+	egs_errf(step->err, "%s: GPU %u not locked: %s", path, i,
+		 strerror(errno));
+}
 
 static bool is_lockable(const struct egs_node_gpus *gpus, uint32_t i)
 {
@@ -221,7 +230,7 @@ static int set_entry(const struct step_lock *step, uint64_t group, uint32_t i)
 
 static int lock_group_v2(void *arg, const char *path)
 {
-	const struct step_lock *step = arg;
+	struct step_lock *step = arg;
 	struct stat is;
 
 	if (stat(path, &is) < 0)
@@ -229,15 +238,14 @@ static int lock_group_v2(void *arg, const char *path)
 	for (uint32_t i = 0; i < step->gpus->n; i++)
 		if (is_lockable(step->gpus, i) &&
 		    set_entry(step, is.st_ino, i) < 0)
-			return egs_errf(step->err, "%s: GPU %u not locked: %s",
-					path, i, strerror(errno));
+			fail_step(step, path, i);
 	return 0;
 }
 
 static int write_device(const char *path, const char *name, dev_t device)
 {
 	char file[EGS_DEVICE_GROUP_SIZE + 16], text[64];
-	int fd, n, rc;
+	int fd, n, rc, error;
 
 	snprintf(file, sizeof(file), "%s/%s", path, name);
 	n = snprintf(text, sizeof(text), "c %u:%u rwm", major(device),
@@ -246,8 +254,19 @@ static int write_device(const char *path, const char *name, dev_t device)
 	if (fd < 0)
 		return -1;
 	rc = write(fd, text, (size_t)n) == n ? 0 : -1;
+	error = errno;
 	close(fd);
+	errno = error;
 	return rc;
+}
+
+/* No error: the group has just been removed (it has no such file any more, or
+ * the kernel says so), or this process has no CAP_SYS_ADMIN.  Then nothing is
+ * locked, as without control of devices.
+ */
+static bool is_lock_error(int error)
+{
+	return error != ENOENT && error != ENODEV && error != EPERM;
 }
 
 /* Groups below lose a device with their parent, but do not get it with it.  A
@@ -255,7 +274,7 @@ static int write_device(const char *path, const char *name, dev_t device)
  */
 static int lock_group_v1(void *arg, const char *path)
 {
-	const struct step_lock *step = arg;
+	struct step_lock *step = arg;
 	const struct egs_gpu_lock *lock = step->lock;
 
 	for (uint32_t i = 0; i < step->gpus->n; i++) {
@@ -264,32 +283,31 @@ static int lock_group_v1(void *arg, const char *path)
 		if (!is_lockable(step->gpus, i))
 			continue;
 		if (lock->locked >> i & 1 &&
-		    write_device(path, "devices.deny", device) < 0)
-			return egs_errf(step->err, "%s: GPU %u not locked: %s",
-					path, i, strerror(errno));
+		    write_device(path, "devices.deny", device) < 0 &&
+		    is_lock_error(errno))
+			fail_step(step, path, i);
 		if ((lock->gpu_set & ~lock->locked) >> i & 1)
 			write_device(path, "devices.allow", device);
 	}
 	return 0;
 }
 
-static int lock_step(struct step_lock *step, pid_t stepd)
+static void lock_step(struct step_lock *step, pid_t stepd)
 {
 	char path[EGS_DEVICE_GROUP_SIZE];
 
-	if (egs_device_groups_find_step(EGS_DEVICE_GROUPS_V1, stepd, path) ==
-		    0 &&
-	    egs_device_groups_each(path, lock_group_v1, step) < 0)
-		return -1;
+	if (egs_device_groups_find_step(EGS_DEVICE_GROUPS_V1, stepd, path) == 0)
+		egs_device_groups_each(path, lock_group_v1, step);
 	if (egs_device_groups_find_step(EGS_DEVICE_GROUPS_V2, stepd, path) < 0)
-		return 0;
-	if (step->locks->table_fd >= 0)
-		return egs_device_groups_each(path, lock_group_v2, step);
-	if (!step->locks->may_not || !step->lock->locked)
-		return 0;
-	return egs_errf(step->err,
-			"egs-noded may not lock GPUs: it needs CAP_BPF and "
-			"CAP_NET_ADMIN");
+		return;
+	if (step->locks->table_fd >= 0) {
+		egs_device_groups_each(path, lock_group_v2, step);
+	} else if (step->locks->may_not && step->lock->locked) {
+		step->failed = true;
+		egs_errf(step->err,
+			 "egs-noded may not lock GPUs: it needs CAP_BPF and "
+			 "CAP_NET_ADMIN");
+	}
 }
 
 /* Does this step have all GPUs of its job, whatever Slurm takes from it? */
@@ -308,12 +326,11 @@ int egs_gpu_locks_set(const struct egs_gpu_locks *locks,
 		      const struct egs_stepds *stepds,
 		      const struct egs_gpu_lock *lock, struct egs_err *err)
 {
-	struct step_lock step = { locks, gpus, lock, err };
+	struct step_lock step = { locks, gpus, lock, err, false };
 
 	for (size_t i = 0; i < stepds->n; i++)
 		if (stepds->list[i].job == lock->job &&
-		    has_job_gpus(&stepds->list[i]) &&
-		    lock_step(&step, stepds->list[i].pid) < 0)
-			return -1;
-	return 0;
+		    has_job_gpus(&stepds->list[i]))
+			lock_step(&step, stepds->list[i].pid);
+	return step.failed ? -1 : 0;
 }

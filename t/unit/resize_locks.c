@@ -96,8 +96,7 @@ static void test_merged_requests(void)
 static void test_growth(void)
 {
 	begin(0);
-	ok(number() == 0 && egs_resize_locks_answer(&locks, JOB) &&
-		   !end(false),
+	ok(number() == 0 && egs_resize_locks_answer(&locks, JOB) && !end(false),
 	   "a job that has got GPUs orders no scan, and is to be read");
 	egs_resize_locks_see(&locks, JOB);
 	ok(end(false) && !egs_resize_locks_pop(&locks, 100),
