@@ -267,7 +267,7 @@ static void read_locks(struct egs_noded *noded)
 }
 
 /* Returns whether all is unlocked; otherwise a child, or a scan, is at work. */
-static bool unlock(struct egs_noded *noded)
+static bool unlock_jobs(struct egs_noded *noded)
 {
 	struct egs_err err = { "out of memory" };
 	struct egs_gpu_lock *list;
@@ -296,7 +296,7 @@ bool egs_noded_is_unlocking(const struct egs_noded *noded)
 bool egs_noded_follow_locks(struct egs_noded *noded)
 {
 	read_locks(noded);
-	if (unlock(noded))
+	if (unlock_jobs(noded))
 		return true;
 	noded->unlock_polls = egs_noded_is_unlocking(noded);
 	if (!noded->unlock_polls)
@@ -307,7 +307,7 @@ bool egs_noded_follow_locks(struct egs_noded *noded)
 void egs_noded_unlock_after_scan(struct egs_noded *noded)
 {
 	if (noded->has_orders)
-		unlock(noded);
+		unlock_jobs(noded);
 }
 
 void egs_noded_stop_locks(struct egs_noded *noded)

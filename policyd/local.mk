@@ -271,6 +271,8 @@ policyd_requests_libegs_requests_a_SOURCES = \
 	policyd/requests/resize.c \
 	policyd/requests/resize_locks.c \
 	policyd/requests/resize_locks.h \
+	policyd/requests/resize_refusal.c \
+	policyd/requests/resize_refusal.h \
 	policyd/requests/resize_unlock.c \
 	policyd/requests/resize_unlock.h \
 	policyd/requests/resize.h \

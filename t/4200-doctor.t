@@ -248,6 +248,14 @@ is_refused()
 	grep "job $2 is not yours" err
 }
 
+# cannot_release JOB: egs-policyd knows that an operator holds it.
+cannot_release()
+{
+	as root egsctl reconfigure &&
+	! as carol egsctl release job="$1" --reason=go --dry-run 2>err &&
+	grep "is held by an operator" err
+}
+
 check_leads()
 {
 	test_expect_success "$version: a coordinator of the job's account in a team may abort a job, and no other user" '
@@ -275,7 +283,7 @@ check_leads()
 		wait_until 60 "job $job is held" has_reason "$job" JobHeldUser &&
 		as root scontrol hold "$job" &&
 		wait_until 60 "job $job is held by an operator" has_reason "$job" JobHeldAdmin &&
-		as root egsctl reconfigure &&
+		wait_until 60 "carol cannot release job $job" cannot_release "$job" &&
 		test_must_fail as carol egsctl release job="$job" --reason=go 2>err &&
 		grep "is held by an operator" err &&
 		as root scancel "$job" "$other" && wait_queue_empty

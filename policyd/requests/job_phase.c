@@ -8,6 +8,7 @@
 #include "common/conf/names.h"
 #include "policyd/requests/job_message.h"
 #include "policyd/requests/resize.h"
+#include "policyd/requests/resize_refusal.h"
 #include "policyd/requests/resize_unlock.h"
 
 /* A job that does not wait sends no second message.  FOREVER_S keeps its resize
@@ -318,7 +319,7 @@ static int handle_refusal(struct egs_job_message *s, struct egs_resize *r,
 	struct egs_resize_params params = r->request;
 	bool not_live = r->state == EGS_RESIZE_NOT_LIVE;
 
-	*err = egs_resize_format_refusal(r);
+	*err = egs_resize_refusal_format(r);
 	egs_resize_forget(r);
 	if (params.way == EGS_RESIZE_NODES || not_live)
 		return try_release_nodes(s, &params, err);

@@ -95,9 +95,6 @@ void egs_resize_add_gpu_users(struct egs_daemon *d, uint32_t job_id,
 void egs_resize_fail_gpu_scan(struct egs_daemon *d, uint32_t job_id,
 			      uint32_t look, uint32_t node, const char *reason);
 
-/* Explain to the owner of the job why the resize is refused. */
-struct egs_err egs_resize_format_refusal(const struct egs_resize *r);
-
 /* Begin a resize.  Returns 0, or -1 with 'err' set if out of memory. */
 int egs_resize_begin(struct egs_daemon *d,
 		     const struct egs_resize_params *params,

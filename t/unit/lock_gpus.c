@@ -194,10 +194,10 @@ static void test_release(void)
 	   "the next request waits until the GPUs are unlocked");
 	end_child();
 	is_int((intmax_t)self.locked[0], FOUR & ~TWO,
-	       "what the job has is unlocked, what it gave back is not");
+	       "GPUs of the job are unlocked, GPUs that it gave back are not");
 	ok(self.polls == 1 && *self.noded.seq,
 	   "egs-policyd learns that the orders are obeyed");
-	ok(get_orders(TWO, 0), "what is unlocked is not unlocked again");
+	ok(get_orders(TWO, 0), "an unlocked GPU is not unlocked again");
 	get_orders(FOUR, 0);
 	end_child();
 	is_int((intmax_t)self.locked[0], 0,
@@ -216,7 +216,7 @@ static void test_late_scan(void)
 	end_scan();
 	end_child();
 	is_int((intmax_t)self.locked[0], 0,
-	       "what a late scan has locked is unlocked after it");
+	       "GPUs that a late scan has locked are unlocked after it");
 	ok(self.polls == 1, "only one request is under way");
 }
 
