@@ -210,7 +210,8 @@ check_judgement()
 	'
 }
 
-# Nodes= with Spill=no hold a job only if select/egs applies them.
+# Nodes= with Spill=no hold a job only if select/egs applies them, once
+# egs-policyd knows the job.
 check_why()
 {
 	test_expect_success "$version: egs why names the nodes to which Spill=no binds a job" '
@@ -218,7 +219,9 @@ check_why()
 		as root egsctl reconfigure &&
 		first=$(submit --account=fraud --phase=infer --gres=gpu:a100:4 hold.sh) &&
 		wait_state "$first" RUNNING &&
-		second=$(submit --account=fraud --phase=infer --gres=gpu:a100:1 hold.sh) &&
+		second=$(submit -H --account=fraud --phase=infer --gres=gpu:a100:1 hold.sh) &&
+		wait_until 60 "egs-policyd knows job $second" lists alice "$second" &&
+		as alice scontrol release "$second" &&
 		wait_why alice "$second" "waiting for 1 a100 on loan; phase infer runs only on n1 (Spill=no), where 0 of 4 are free" &&
 		expect_pending_after_scheduling "$second" &&
 		as root scancel "$first" "$second" && wait_queue_empty
